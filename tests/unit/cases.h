@@ -12,13 +12,19 @@
 #ifndef TEST_CASES_H
 #define TEST_CASES_H
 
+#include <errno.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
+/* The number of elements of an array. */
+#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 #define CASES_MAX 64
 
@@ -69,5 +75,13 @@ static inline int run_cases(CMFixtureFunction before_all, CMFixtureFunction afte
 	ADD_CASE(name, run_##name, before, after)                                                                      \
 	static void name(FIXTURE)
 #define FIXTURE_CASE(name) STATE_CASE(name, set_up, tear_down)
+
+/* For RUN_CASES. */
+static inline int in_utc(void **state)
+{
+	setenv("TZ", "UTC", 1);
+	tzset();
+	return 0;
+}
 
 #endif

@@ -160,8 +160,6 @@ static inline void assert_entries(struct source_fixture *p, uint32_t slot, uint3
 	catalog_session_put(p->c, s);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
 static inline int by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -219,6 +217,6 @@ static inline int set_up_watched(void **state)
 	return 0;
 }
 
-#define WATCHED(f) cmocka_unit_test_setup_teardown(f, set_up_watched, tear_down)
+#define WATCHED(name) STATE_CASE(name, set_up_watched, tear_down)
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers: their order, their limits, and the texts of their entries. */
-#include "unit.h"
+#include "cases.h"
 #include "search_fixture.h"
 
 static void look_at_order(struct source_fixture *p, size_t cache)
@@ -27,22 +27,22 @@ static void look_at_order(struct source_fixture *p, size_t cache)
 	assert_true(span_is(answer_at(a, 0).title, "Red two"));
 }
 
-static void answers_are_ordered(void **state)
+FIXTURE_CASE(answers_are_ordered)
 {
-	look_at_order(*state, 64 << 20);
+	look_at_order(p, 64 << 20);
 }
 
 /* Answers that are not cached are computed again. */
-static void uncached_answers_are_ordered(void **state)
+FIXTURE_CASE(uncached_answers_are_ordered)
 {
-	look_at_order(*state, 64);
+	look_at_order(p, 64);
 }
 
-static void readers_keep_the_old_answer(void **state)
+FIXTURE_CASE(readers_keep_the_old_answer)
 {
 	struct finder f CLEANUP_FINDER;
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	const struct answer *a CLEANUP_ANSWER = ask(&f, "red"), *same CLEANUP_ANSWER = ask(&f, "red");
 	assert_ptr_equal(a, same);
 	append(f.p, "p/a.jsonl", USER_MS("3", null, 10000, "red again"));
@@ -61,11 +61,11 @@ static void readers_keep_the_old_answer(void **state)
 
 /* The lines are full before an entry of one session, the entries in another session; results that were left out return
  * when earlier ones are removed. */
-static void full_answer_is_refilled(void **state)
+FIXTURE_CASE(full_answer_is_refilled)
 {
 	struct finder f CLEANUP_FINDER;
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	f.p = *state;
+	f.p = p;
 	put_many(&f, "p/a.jsonl", "a", "9000", 333, 3);
 	put_many(&f, "p/b.jsonl", "b", "8000", 900, 11);
 	put_many(&f, "p/c.jsonl", "c", "7000", 8000, 2);
@@ -91,7 +91,7 @@ static void full_answer_is_refilled(void **state)
 }
 
 /* Entry numbers count through all sessions: the first and the last of each, with its texts. */
-static void entries_are_numbered_through_sessions(void **state)
+FIXTURE_CASE(entries_are_numbered_through_sessions)
 {
 	static const struct {
 		uint32_t entry;
@@ -104,7 +104,7 @@ static void entries_are_numbered_through_sessions(void **state)
 	};
 	enum { N = COUNT(expected) };
 	struct finder f CLEANUP_FINDER;
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	append(f.p, "p/a.jsonl", USER_MS("3", null, 2000, "infrared"));
 	wait_stale();
 	const struct answer *a CLEANUP_ANSWER = ask(&f, "red");
@@ -126,7 +126,7 @@ static void entries_are_numbered_through_sessions(void **state)
 }
 
 /* A row that has too few cells, as a damaged one would, has empty ones; the last cell takes all that is left. */
-static void rows_are_split_into_cells(void **state)
+FIXTURE_CASE(rows_are_split_into_cells)
 {
 	struct span cells[ROW_CELLS];
 	answer_split_row(SPAN_LIT("1\t2\t3\t4\t5\t6\t7\t8\t9\n"), cells);
@@ -142,10 +142,10 @@ static void rows_are_split_into_cells(void **state)
 }
 
 /* An answer without a change in its hits stays the same one, so that its readers see the same version. */
-static void equal_answer_is_kept(void **state)
+FIXTURE_CASE(equal_answer_is_kept)
 {
 	struct finder f CLEANUP_FINDER;
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	const struct answer *a CLEANUP_ANSWER = ask(&f, "red"), *none CLEANUP_ANSWER = ask(&f, "yellow");
 	append(f.p, "p/b.jsonl", USER_MS("7", null, 1, "white"));
 	put(f.p, "p/d.jsonl", HEADER_OF("d", "/") USER_MS("1", null, 99000, "white"));
@@ -188,10 +188,10 @@ static void assert_best_lines(struct finder *f, size_t lines, size_t entries, in
 	buf_release(&got.text);
 }
 
-static void best_lines_are_limited(void **state)
+FIXTURE_CASE(best_lines_are_limited)
 {
 	struct finder f CLEANUP_FINDER;
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	assert_best_lines(&f, HIT_LINES, 10, 0, "p/b:1:Red two p/c:2:red three p/c:3:red four p/a:1:red one ");
 	assert_best_lines(&f, 1, 10, 0, "p/b:1:Red two p/c:2:red three p/a:1:red one ");
 	assert_best_lines(&f, 1, 2, 0, "p/b:1:Red two p/c:2:red three ");
@@ -200,6 +200,4 @@ static void best_lines_are_limited(void **state)
 	assert_best_lines(&f, HIT_LINES, 10, 2, "p/b:1:Red two p/c:2:red three ");
 }
 
-CASES(TEST(answers_are_ordered), TEST(uncached_answers_are_ordered), TEST(readers_keep_the_old_answer),
-      TEST(full_answer_is_refilled), TEST(entries_are_numbered_through_sessions), TEST(rows_are_split_into_cells),
-      TEST(equal_answer_is_kept), TEST(best_lines_are_limited))
+RUN_CASES(NULL, NULL)

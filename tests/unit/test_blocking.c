@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The pool of threads for calls that can hang: without threads, with a clock that moves, with a queue. */
-#include "unit.h"
+#include "cases.h"
 #include "later.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/file/blocking.h"
@@ -103,7 +103,29 @@ static int wait_now(struct work *w)
 	return blocking_wait(all.pool, &p, 1, clock_ms(CLOCK_MONOTONIC));
 }
 
-static void without_a_thread_a_call_fails(void **state)
+static int set_up(void **state)
+{
+	atomic_store(&no_threads, false);
+	let_stand(CLOCK_MONOTONIC);
+	sem_init(&all.gate, 0, 0);
+	sem_init(&all.freeing, 0, 0);
+	sem_init(&all.freed, 0, 0);
+	return blocking_pool_open(PATIENCE, MOST, &all.pool);
+}
+
+static int tear_down(void **state)
+{
+	/* Where a test has failed, calls still hang. */
+	for (unsigned i = 0; i < BLOCKING_THREADS; i++)
+		sem_post(&all.gate);
+	blocking_pool_close(all.pool);
+	blocking_pool_put(all.pool);
+	return 0;
+}
+
+#define TEST(f) CASE_WITH(f, set_up, tear_down)
+
+TEST(without_a_thread_a_call_fails)
 {
 	atomic_store(&no_threads, true);
 	/* More often than there are threads: none of them counts as begun. */
@@ -131,7 +153,7 @@ static void without_a_thread_a_call_fails(void **state)
 }
 
 /* A call is stuck after PATIENCE without an answer of any device, and after MOST in any case. */
-static void answers_extend_patience(void **state)
+TEST(answers_extend_patience)
 {
 	struct work *w = hang(1);
 	assert_int_equal(wait_now(w), -ETIME);
@@ -174,7 +196,7 @@ static void answers_extend_patience(void **state)
 }
 
 /* What a call asked is answered when the call is done, though its thread hangs while it frees the call. */
-static void a_call_that_is_freed_asks_nothing(void **state)
+TEST(a_call_that_is_freed_asks_nothing)
 {
 	struct work *w = work(2, NULL);
 	w->alone = true;
@@ -185,7 +207,7 @@ static void a_call_that_is_freed_asks_nothing(void **state)
 	answer(2);
 }
 
-static void the_queue_is_freed_with_the_pool(void **state)
+TEST(the_queue_is_freed_with_the_pool)
 {
 	struct work *stuck[BLOCKING_THREADS], *queued[3];
 	for (unsigned i = 0; i < BLOCKING_THREADS; i++)
@@ -216,27 +238,4 @@ static void the_queue_is_freed_with_the_pool(void **state)
 		sched_yield();
 }
 
-static int set_up(void **state)
-{
-	atomic_store(&no_threads, false);
-	let_stand(CLOCK_MONOTONIC);
-	sem_init(&all.gate, 0, 0);
-	sem_init(&all.freeing, 0, 0);
-	sem_init(&all.freed, 0, 0);
-	return blocking_pool_open(PATIENCE, MOST, &all.pool);
-}
-
-static int tear_down(void **state)
-{
-	/* Where a test has failed, calls still hang. */
-	for (unsigned i = 0; i < BLOCKING_THREADS; i++)
-		sem_post(&all.gate);
-	blocking_pool_close(all.pool);
-	blocking_pool_put(all.pool);
-	return 0;
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-CASES(TEST(without_a_thread_a_call_fails), TEST(answers_extend_patience), TEST(a_call_that_is_freed_asks_nothing),
-      TEST(the_queue_is_freed_with_the_pool))
+RUN_CASES(NULL, NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/budget.h"
 #include "sessionfs/base/cancel.h"
 
@@ -31,7 +31,7 @@ static void hoard(struct budget *b, struct hoard *h, const uint64_t *times, size
 	budget_register(b, &h->keeper);
 }
 
-static void evicts_oldest_across_clients(void **state)
+CASE(evicts_oldest_across_clients)
 {
 	struct budget b = BUDGET_INIT(60);
 	struct hoard x, y;
@@ -47,7 +47,7 @@ static void evicts_oldest_across_clients(void **state)
 }
 
 /* One client can evict nothing and is over the limit alone: the other keeps its small share. */
-static void client_keeps_minimum_share(void **state)
+CASE(client_keeps_minimum_share)
 {
 	struct budget b = BUDGET_INIT(80);
 	struct hoard x, y;
@@ -59,7 +59,7 @@ static void client_keeps_minimum_share(void **state)
 	assert_int_equal(budget_used(&b), 1000 + 80 / BUDGET_OWN);
 }
 
-static void zero_limit_evicts_everything(void **state)
+CASE(zero_limit_evicts_everything)
 {
 	struct budget b = BUDGET_INIT(0);
 	struct hoard x;
@@ -68,7 +68,7 @@ static void zero_limit_evicts_everything(void **state)
 	assert_int_equal(x.n, 0);
 }
 
-static void unregistered_client_does_not_count(void **state)
+CASE(unregistered_client_does_not_count)
 {
 	struct budget b = BUDGET_INIT(10);
 	struct hoard x, y, z;
@@ -86,7 +86,7 @@ static void unregistered_client_does_not_count(void **state)
 	budget_enforce(&b);
 }
 
-static void clock_is_monotonic(void **state)
+CASE(clock_is_monotonic)
 {
 	uint64_t before = budget_clock();
 	assert_true(before > 0);
@@ -99,7 +99,7 @@ static bool is_cancelled(void *arg)
 	return ++*looks > 3;
 }
 
-static void reservation_evicts_cached_memory(void **state)
+CASE(reservation_evicts_cached_memory)
 {
 	struct budget b = BUDGET_INIT((size_t)64 << 20);
 	struct hoard x;
@@ -110,7 +110,7 @@ static void reservation_evicts_cached_memory(void **state)
 	assert_int_equal(budget_used(&b), (size_t)20 << 20);
 }
 
-static void reservation_waits_when_over_limit(void **state)
+CASE(reservation_waits_when_over_limit)
 {
 	struct budget b = BUDGET_INIT((size_t)64 << 20);
 	unsigned looks = 0;
@@ -127,6 +127,4 @@ static void reservation_waits_when_over_limit(void **state)
 	assert_int_equal(budget_used(&b), (size_t)48 << 20);
 }
 
-CASES(CASE(evicts_oldest_across_clients), CASE(client_keeps_minimum_share), CASE(zero_limit_evicts_everything),
-      CASE(unregistered_client_does_not_count), CASE(clock_is_monotonic), CASE(reservation_evicts_cached_memory),
-      CASE(reservation_waits_when_over_limit))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* buf: bytes in order, growth, and an error that persists. */
-#include "unit.h"
+#include "cases.h"
 #include "failing_alloc.h"
 #include "linux_only.h"
 #include "sessionfs/base/buf.h"
@@ -33,7 +33,7 @@ int posix_fallocate64(int fd, off64_t off, off64_t n)
 ALLOW_NULL(__asan_default_options)
 ALLOW_NULL(__tsan_default_options)
 
-static void appends_in_order(void **state)
+CASE(appends_in_order)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	buf_add(&b, NULL, 0);
@@ -53,7 +53,7 @@ static void appends_in_order(void **state)
 	assert_memory_equal(b.p, "ab\0cdef42-x", 11);
 }
 
-static void grows_past_every_power(void **state)
+CASE(grows_past_every_power)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	for (size_t i = 0; i < 100000; i++)
@@ -64,7 +64,7 @@ static void grows_past_every_power(void **state)
 		assert_int_equal((unsigned char)b.p[i], i % 251);
 }
 
-static void formats_long_text(void **state)
+CASE(formats_long_text)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	for (int width = 250; width < 260; width++) {
@@ -75,7 +75,7 @@ static void formats_long_text(void **state)
 	}
 }
 
-static void cstr_does_not_count_the_nul(void **state)
+CASE(cstr_does_not_count_the_nul)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	buf_adds(&b, "name");
@@ -85,7 +85,7 @@ static void cstr_does_not_count_the_nul(void **state)
 	assert_string_equal(buf_cstr(&b), "names");
 }
 
-static void reset_keeps_memory_release_frees(void **state)
+CASE(reset_keeps_memory_release_frees)
 {
 	struct buf b = BUF_INIT;
 	buf_adds(&b, "text");
@@ -103,7 +103,7 @@ static void reset_keeps_memory_release_frees(void **state)
 	buf_release(&b);
 }
 
-static void reserve_gives_room_to_write(void **state)
+CASE(reserve_gives_room_to_write)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	buf_adds(&b, "x");
@@ -115,7 +115,7 @@ static void reserve_gives_room_to_write(void **state)
 	assert_int_equal(b.p[5000], 'y');
 }
 
-static void impossible_sizes_fail(void **state)
+CASE(impossible_sizes_fail)
 {
 	const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 2, SIZE_MAX / 4 + 1};
 	for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -135,7 +135,7 @@ static void impossible_sizes_fail(void **state)
 	}
 }
 
-static void failed_growth_sticks(void **state)
+CASE(failed_growth_sticks)
 {
 	for (long left = 0; left < 6; left++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
@@ -184,7 +184,7 @@ static size_t unreclaimable(void)
 	return sum;
 }
 
-static void long_buf_is_file_backed(void **state)
+CASE(long_buf_is_file_backed)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	size_t before = unreclaimable();
@@ -205,7 +205,7 @@ static void long_buf_is_file_backed(void **state)
 	assert_string_equal(buf_cstr(&b), "short");
 }
 
-static void system_calls_accept_mapped_buf(void **state)
+CASE(system_calls_accept_mapped_buf)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, again = BUF_INIT;
 	char name[] = "/tmp/sessionfs-test-XXXXXX";
@@ -234,7 +234,7 @@ void __wrap_log_message(enum log_level level, const char *fmt, ...)
 
 /* Space is reserved before use: a failed reservation is an error, and earlier bytes stay. The error is logged once each
  * time the disk becomes full. */
-static void full_disk_is_enospc(void **state)
+CASE(full_disk_is_enospc)
 {
 	messages = 0;
 	for (size_t had = 0; had <= LONG; had += LONG) {
@@ -257,7 +257,7 @@ static void full_disk_is_enospc(void **state)
 }
 
 /* Some file systems cannot reserve space. */
-static void no_fallocate_stays_in_memory(void **state)
+CASE(no_fallocate_stays_in_memory)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	disk_error = EINVAL;
@@ -266,7 +266,7 @@ static void no_fallocate_stays_in_memory(void **state)
 	assert_int_equal(b.file, 0);
 }
 
-static void tmpfs_is_not_used_for_files(void **state)
+CASE(tmpfs_is_not_used_for_files)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	const char *before = getenv("TMPDIR");
@@ -294,7 +294,7 @@ static void *sum_all(void *arg)
 	return (void *)sum;
 }
 
-static void threads_read_equal_bytes(void **state)
+CASE(threads_read_equal_bytes)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	pthread_t threads[6];
@@ -309,8 +309,4 @@ static void threads_read_equal_bytes(void **state)
 	}
 }
 
-CASES(CASE(appends_in_order), CASE(grows_past_every_power), CASE(formats_long_text), CASE(cstr_does_not_count_the_nul),
-      CASE(reset_keeps_memory_release_frees), CASE(reserve_gives_room_to_write), CASE(impossible_sizes_fail),
-      CASE(failed_growth_sticks), CASE(long_buf_is_file_backed), CASE(system_calls_accept_mapped_buf),
-      CASE(full_disk_is_enospc), CASE(no_fallocate_stays_in_memory), CASE(tmpfs_is_not_used_for_files),
-      CASE(threads_read_equal_bytes))
+RUN_CASES(NULL, NULL)

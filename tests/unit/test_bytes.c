@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/bytes.h"
 
 /* Every byte at every place, between other bytes. */
-static void each_byte_has_a_bit(void **state)
+CASE(each_byte_has_a_bit)
 {
 	char text[16];
 	for (unsigned c = 0; c < 256; c++) {
@@ -16,7 +16,7 @@ static void each_byte_has_a_bit(void **state)
 	}
 }
 
-static void a_range_has_its_ends_and_nothing_next_to_them(void **state)
+CASE(a_range_has_its_ends_and_nothing_next_to_them)
 {
 	static const char ranges[][2] = {{'a', 'z'}, {'A', 'Z'}, {'0', '9'}, {'-', '-'}, {0, 127}};
 	char text[16];
@@ -31,4 +31,4 @@ static void a_range_has_its_ends_and_nothing_next_to_them(void **state)
 	}
 }
 
-CASES(CASE(each_byte_has_a_bit), CASE(a_range_has_its_ends_and_nothing_next_to_them))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The test includes the module, to make its allocations fail. */
-#include "unit.h"
+#include "cases.h"
 
 static int calls_until_failure = -1;
 
@@ -71,7 +71,7 @@ static void close_cache(struct cache **c)
 }
 #define CLEANUP_CACHE CLEANUP(close_cache)
 
-static void finds_by_node_and_serial(void **state)
+CASE(finds_by_node_and_serial)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(1 << 20);
 	assert_null(cache_get(c, 7, 1));
@@ -83,7 +83,7 @@ static void finds_by_node_and_serial(void **state)
 }
 
 /* Views of one file at different times share a body: each has its own front, length and back. */
-static void views_share_a_growing_body(void **state)
+CASE(views_share_a_growing_body)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(1 << 20);
 	struct buf out CLEANUP_BUF = BUF_INIT;
@@ -125,7 +125,7 @@ static void views_share_a_growing_body(void **state)
 	assert_null(cache_get_body(c, 7));
 }
 
-static void drops_a_view_of_another_serial(void **state)
+CASE(drops_a_view_of_another_serial)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(1 << 20);
 	put(c, 7, 1, "old");
@@ -136,7 +136,7 @@ static void drops_a_view_of_another_serial(void **state)
 	assert_true(holds(c, 7, 3, "newer"));
 }
 
-static void evicts_the_least_recently_used(void **state)
+CASE(evicts_the_least_recently_used)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(VIEW_SHARE * EACH);
 	for (node_t n = 1; n <= VIEW_SHARE; n++)
@@ -151,7 +151,7 @@ static void evicts_the_least_recently_used(void **state)
 	assert_int_equal(cache_used(c), VIEW_SHARE * EACH);
 }
 
-static void big_value_evicts_several(void **state)
+CASE(big_value_evicts_several)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(16 * EACH);
 	char large[EACH + 5] = "";
@@ -194,7 +194,7 @@ static void join(struct other *o, size_t used, uint64_t used_at)
 	budget_register(&budget, &o->keeper);
 }
 
-static void oldest_client_is_evicted_first(void **state)
+CASE(oldest_client_is_evicted_first)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(8 * EACH);
 	struct other o;
@@ -215,7 +215,7 @@ static void oldest_client_is_evicted_first(void **state)
 
 /* Another client can evict nothing and is over the limit alone: the cache keeps its share, and always its last used
  * item. */
-static void cache_keeps_minimum_share(void **state)
+CASE(cache_keeps_minimum_share)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(8 * BUDGET_OWN * EACH / 2);
 	struct other o;
@@ -233,7 +233,7 @@ static void cache_keeps_minimum_share(void **state)
 	budget_unregister(&budget, &o.keeper);
 }
 
-static void view_in_use_survives_eviction(void **state)
+CASE(view_in_use_survives_eviction)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(sizeof(struct cache_item) + 16);
 	struct view v = text("held");
@@ -247,7 +247,7 @@ static void view_in_use_survives_eviction(void **state)
 }
 
 /* Two texts that are each larger than the budget stay while they are read in turns. */
-static void large_views_stay_while_in_use(void **state)
+CASE(large_views_stay_while_in_use)
 {
 	char large[8192] = "";
 	memset(large, 'x', sizeof large - 1);
@@ -265,7 +265,7 @@ static void large_views_stay_while_in_use(void **state)
 	assert_null(cache_get(c, 1, 1));
 }
 
-static void counts_arrays(void **state)
+CASE(counts_arrays)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(1 << 20);
 	struct view v = {.n = 3, .item = sizeof(uint32_t)};
@@ -279,7 +279,7 @@ static void counts_arrays(void **state)
 	cache_release(c, kept);
 }
 
-static void concurrent_put_returns_first_view(void **state)
+CASE(concurrent_put_returns_first_view)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(1 << 20);
 	struct view a = text("same"), b = text("same");
@@ -292,7 +292,7 @@ static void concurrent_put_returns_first_view(void **state)
 	assert_true(holds(c, 1, 1, "same"));
 }
 
-static void many_values_are_found(void **state)
+CASE(many_values_are_found)
 {
 	enum { N = 20000 };
 	struct cache *c CLEANUP_CACHE = open_cache(SIZE_MAX);
@@ -308,7 +308,7 @@ static void many_values_are_found(void **state)
 	assert_true(c->buckets >= N);
 }
 
-static void survives_without_memory(void **state)
+CASE(survives_without_memory)
 {
 	struct cache *c CLEANUP_CACHE = NULL;
 	calls_until_failure = 0;
@@ -336,7 +336,7 @@ static void survives_without_memory(void **state)
 	assert_true(holds(c, 1, 1, "x"));
 }
 
-static void null_arguments_are_ignored(void **state)
+CASE(null_arguments_are_ignored)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(0);
 	put(c, 1, 1, "never kept");
@@ -363,7 +363,7 @@ static void *churn(void *arg)
 	return NULL;
 }
 
-static void threads_share_it(void **state)
+CASE(threads_share_it)
 {
 	struct cache *c CLEANUP_CACHE = open_cache(50 * sizeof(struct cache_item));
 	pthread_t threads[4];
@@ -377,7 +377,7 @@ static void threads_share_it(void **state)
 	assert_true(cache_used(c) <= cache_budget(c)->limit);
 }
 
-static void sizes_survive_eviction(void **state)
+CASE(sizes_survive_eviction)
 {
 	uint64_t size = 0;
 	struct cache *c CLEANUP_CACHE = open_cache(4096);
@@ -394,9 +394,4 @@ static void sizes_survive_eviction(void **state)
 	assert_false(cache_size(c, 101, 7, &size));
 }
 
-CASES(CASE(sizes_survive_eviction), CASE(finds_by_node_and_serial), CASE(views_share_a_growing_body),
-      CASE(drops_a_view_of_another_serial), CASE(evicts_the_least_recently_used), CASE(big_value_evicts_several),
-      CASE(oldest_client_is_evicted_first), CASE(cache_keeps_minimum_share), CASE(view_in_use_survives_eviction),
-      CASE(large_views_stay_while_in_use), CASE(counts_arrays), CASE(concurrent_put_returns_first_view),
-      CASE(many_values_are_found), CASE(survives_without_memory), CASE(null_arguments_are_ignored),
-      CASE(threads_share_it))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cached_facts: the facts of one session, what its usage excludes, and readings that fail. */
-#include "unit.h"
+#include "cases.h"
 #include "../../src/find/find_impl.h"
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
@@ -123,9 +123,8 @@ static void put_all_kinds(struct source_fixture *p)
 }
 
 /* An entry without a time has the day of the file. */
-static void all_facts_of_a_session_are_read(void **state)
+FIXTURE_CASE(all_facts_of_a_session_are_read)
 {
-	struct source_fixture *p = *state;
 	SHARED(s);
 	put_all_kinds(p);
 	struct cached_facts *k = get(p, &s, "s");
@@ -138,9 +137,8 @@ static void all_facts_of_a_session_are_read(void **state)
 }
 
 /* One entry with usage, and one label. A record without its message is not counted as one. */
-static void a_single_entry_has_facts(void **state)
+FIXTURE_CASE(a_single_entry_has_facts)
 {
-	struct source_fixture *p = *state;
 	SHARED(s);
 	put(p, "--a--/s.jsonl",
 	    START("s") USED("1", "2026-01-01T12:00:00Z", 3) LINE({"type":"message","id":"2","parentId":null})
@@ -156,9 +154,8 @@ static void a_single_entry_has_facts(void **state)
 	assert_span(k->facts.labels[0].name, "assistant");
 }
 
-static void a_session_without_entries_has_facts(void **state)
+FIXTURE_CASE(a_session_without_entries_has_facts)
 {
-	struct source_fixture *p = *state;
 	SHARED(s);
 	put(p, "--a--/s.jsonl", LINE({"type":"session","version":3,"id":"x"}) "nothing\n");
 	open_place(p);
@@ -175,7 +172,7 @@ static void a_session_without_entries_has_facts(void **state)
 }
 
 /* The last model counts, also one that was only chosen. */
-static void the_last_model_is_read(void **state)
+FIXTURE_CASE(the_last_model_is_read)
 {
 	static const struct {
 		const char *text, *model;
@@ -186,7 +183,6 @@ static void the_last_model_is_read(void **state)
 	     LINE({"type":"model_change","id":"2","parentId":null,"provider":"q","modelId":"chosen"}), "q/chosen"},
 	    {START("x") UNTIMED("1", null, "role":"user","content":"hi"), ""},
 	    {START("x") USED("1", "2026-01-01T12:00:00Z", 1) USED_AS("toolResult", "2", null, 1, "tool"), "p/m"});
-	struct source_fixture *p = *state;
 	make_dir(p, "--a--");
 	open_place(p);
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -201,7 +197,7 @@ static void the_last_model_is_read(void **state)
 	}
 }
 
-static void times_that_no_date_has_are_unknown(void **state)
+CASE(times_that_no_date_has_are_unknown)
 {
 	assert_true(info_time_ms(0) == 0);
 	assert_true(info_time_ms(1767261600250.75) == 1767261600250.0);
@@ -223,9 +219,8 @@ static void put_fork(struct source_fixture *p)
 }
 
 /* The first reading of a session excludes the entries of those that were read before. */
-static void entries_of_other_sessions_are_excluded(void **state)
+FIXTURE_CASE(entries_of_other_sessions_are_excluded)
 {
-	struct source_fixture *p = *state;
 	SHARED(s);
 	put_fork(p);
 	struct cached_facts *first = get(p, &s, "s"), *fork = get(p, &s, "fork"), *again = get(p, &s, "s");
@@ -241,9 +236,8 @@ static void entries_of_other_sessions_are_excluded(void **state)
 
 /* A later reading excludes what duplicates_find has marked, and nothing else. Entries appended since have no mark yet.
  */
-static void marked_entries_are_excluded(void **state)
+FIXTURE_CASE(marked_entries_are_excluded)
 {
-	struct source_fixture *p = *state;
 	SHARED(s);
 	put_fork(p);
 	struct cached_facts *first = get(p, &s, "s"), *fork = get(p, &s, "fork"), *other, *longer;
@@ -268,9 +262,8 @@ static void marked_entries_are_excluded(void **state)
 }
 
 /* An id that two entries have makes the session one that is compared. */
-static void repeated_ids_are_noted(void **state)
+FIXTURE_CASE(repeated_ids_are_noted)
 {
-	struct source_fixture *p = *state;
 	SHARED(s);
 	put(p, "--a--/s.jsonl",
 	    START("s") USED("1", "2026-01-01T12:00:00Z", 1) USED("1", "2026-01-01T12:00:00Z", 1)
@@ -286,7 +279,7 @@ static void repeated_ids_are_noted(void **state)
 
 /* ---- versions ---- */
 
-static void facts_match_only_their_version(void **state)
+CASE(facts_match_only_their_version)
 {
 	const struct cached_facts k = {.slot = 3, .size = 10, .mtime = {5, 6}, .ctime = {7, 8}};
 	const struct slot_state now = {.slot = 3, .size = 10, .mtime = {5, 6}, .ctime = {7, 8}};
@@ -304,9 +297,8 @@ static void facts_match_only_their_version(void **state)
 
 /* ---- readings that fail ---- */
 
-static void a_removed_session_has_no_facts(void **state)
+FIXTURE_CASE(a_removed_session_has_no_facts)
 {
-	struct source_fixture *p = *state;
 	SHARED(s);
 	struct cached_facts *k = NULL;
 	put_all_kinds(p);
@@ -345,9 +337,8 @@ static bool fails_without(struct source_fixture *p, bool reads, unsigned nth, un
 }
 
 /* Each failure is reported; the next reading has all facts. */
-static void a_reading_that_fails_has_no_facts(void **state)
+FIXTURE_CASE(a_reading_that_fails_has_no_facts)
 {
-	struct source_fixture *p = *state;
 	put_all_kinds(p);
 	for (int reads = 1; reads >= 0; reads--) {
 		unsigned failures = 0;
@@ -357,8 +348,4 @@ static void a_reading_that_fails_has_no_facts(void **state)
 	}
 }
 
-CASES_AFTER(in_utc, TEST(all_facts_of_a_session_are_read), TEST(a_single_entry_has_facts),
-            TEST(a_session_without_entries_has_facts), TEST(the_last_model_is_read),
-            CASE(times_that_no_date_has_are_unknown), TEST(entries_of_other_sessions_are_excluded),
-            TEST(marked_entries_are_excluded), TEST(repeated_ids_are_noted), CASE(facts_match_only_their_version),
-            TEST(a_removed_session_has_no_facts), TEST(a_reading_that_fails_has_no_facts))
+RUN_CASES(in_utc, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cancel: one thread's work can be cancelled without the others'. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/cancel.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ static void *check(void *arg)
 	return NULL;
 }
 
-static void check_returns_eintr_when_cancelled(void **state)
+CASE(check_returns_eintr_when_cancelled)
 {
 	bool asked = false;
 	const struct cancel cancel = {.is_cancelled = is_true, .arg = &asked};
@@ -29,7 +29,7 @@ static void check_returns_eintr_when_cancelled(void **state)
 	assert_int_equal(cancel_check(), 0);
 }
 
-static void cancel_is_per_thread(void **state)
+CASE(cancel_is_per_thread)
 {
 	bool asked = true;
 	const struct cancel cancel = {.is_cancelled = is_true, .arg = &asked};
@@ -43,4 +43,4 @@ static void cancel_is_per_thread(void **state)
 	cancel_set(NULL);
 }
 
-CASES(CASE(check_returns_eintr_when_cancelled), CASE(cancel_is_per_thread))
+RUN_CASES(NULL, NULL)

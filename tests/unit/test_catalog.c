@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The catalog on real directories: names, which files are sessions, changes. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/catalog/header.h"
 #include "catalog_fixture.h"
@@ -37,9 +37,8 @@ static void assert_sids(struct source_fixture *p, const char *expected)
 
 /* ---- names ---- */
 
-static void flat_file_project_comes_from_header(void **state)
+FIXTURE_CASE(flat_file_project_comes_from_header)
 {
-	struct source_fixture *p = *state;
 	put(p, "--home-a--/1.jsonl", HEADER_OF("1", "/home/a"));
 	put(p, "1.jsonl", HEADER_OF("f1", "/home/a"));
 	put(p, "2.jsonl", HEADER_OF("f2", "C:\\work\\b"));
@@ -55,9 +54,8 @@ static void flat_file_project_comes_from_header(void **state)
 	assert_sessions(p, "%", "4=4.jsonl");
 }
 
-static void unusual_file_names_are_accepted(void **state)
+FIXTURE_CASE(unusual_file_names_are_accepted)
 {
-	struct source_fixture *p = *state;
 	put_all(p, "a/.jsonl=1 a/.hidden.jsonl=2 a/\xff.jsonl=4");
 	put(p, "a/new\nline.jsonl", HEADER_OF("3", "/"));
 	put(p, "a/x.jsonl.deleted", HEADER_OF("5", "/"));
@@ -65,9 +63,8 @@ static void unusual_file_names_are_accepted(void **state)
 	assert_sessions(p, "a", "%2Ehidden=a/.hidden.jsonl %=a/.jsonl %FF=a/\xff.jsonl new%0Aline=a/new\nline.jsonl");
 }
 
-static void nested_directories_are_scanned(void **state)
+FIXTURE_CASE(nested_directories_are_scanned)
 {
-	struct source_fixture *p = *state;
 	put(p, "--w--/one.jsonl", HEADER_OF("1", "/w"));
 	put(p, "--w--/one/run-0/session.jsonl", HEADER_OF("2", "/elsewhere") USER("a", null, "hi"));
 	put(p, "--w--/one/.git/session.jsonl", HEADER_OF("3", "/w"));
@@ -103,9 +100,8 @@ static void nested_directories_are_scanned(void **state)
 	assert_newest_is(p, info.project, NULL);
 }
 
-static void directory_beside_flat_file_shares_project(void **state)
+FIXTURE_CASE(directory_beside_flat_file_shares_project)
 {
-	struct source_fixture *p = *state;
 	put(p, "x.jsonl", HEADER_OF("1", "/home/me"));
 	put(p, "x/run-0/session.jsonl", HEADER_OF("2", "/elsewhere"));
 	put(p, "x/y.jsonl", HEADER_OF("3", "/elsewhere"));
@@ -141,9 +137,8 @@ static int stop_at_second(void *arg, const char *file, uint32_t slot, int err, c
 	return ++*(int *)arg == 2 ? 42 : 0;
 }
 
-static void non_sessions_are_hidden(void **state)
+FIXTURE_CASE(non_sessions_are_hidden)
 {
-	struct source_fixture *p = *state;
 	make_dir(p, "a");
 	make_dir(p, "a/dir.jsonl");
 	make_dir(p, "real");
@@ -201,9 +196,8 @@ static void non_sessions_are_hidden(void **state)
 	assert_int_equal(catalog_each_file(p->c, stop_at_second, &count), 42);
 }
 
-static void long_header_after_blank_lines_is_read(void **state)
+FIXTURE_CASE(long_header_after_blank_lines_is_read)
 {
-	struct source_fixture *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	make_dir(p, "a");
 	buf_adds(&text, "{\"pad\":\"");
@@ -249,9 +243,8 @@ static int opened(int watch)
 }
 
 /* A mebibyte of blank lines can be read before a header: many looks at once must not keep that much each. */
-static void header_read_frees_its_buffer(void **state)
+FIXTURE_CASE(header_read_frees_its_buffer)
 {
-	struct source_fixture *p = *state;
 	struct header h CLEANUP_HEADER = HEADER_INIT;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	for (int i = 0; i < 100000; i++)
@@ -265,9 +258,8 @@ static void header_read_frees_its_buffer(void **state)
 	assert_true(heap_used() < before + 65536);
 }
 
-static void files_are_opened_lazily(void **state)
+FIXTURE_CASE(files_are_opened_lazily)
 {
-	struct source_fixture *p = *state;
 	make_dir(p, "a");
 	make_dir(p, "b");
 	for (int i = 0; i < 50; i++) {
@@ -310,9 +302,8 @@ static void files_are_opened_lazily(void **state)
 
 /* ---- changes: test_catalog_oracle.c checks all other ones ---- */
 
-static void source_can_be_removed_and_restored(void **state)
+FIXTURE_CASE(source_can_be_removed_and_restored)
 {
-	struct source_fixture *p = *state;
 	char away[80];
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	open_place(p);
@@ -339,9 +330,8 @@ static void let_open(bool yes)
 }
 
 /* A transient error is returned, and never cached. */
-static void transient_errors_are_reported_not_cached(void **state)
+FIXTURE_CASE(transient_errors_are_reported_not_cached)
 {
-	struct source_fixture *p = *state;
 	struct slot_info slot;
 	uint64_t cookie = 0;
 	put_all(p, "a/one.jsonl a/two.jsonl");
@@ -374,7 +364,7 @@ static void transient_errors_are_reported_not_cached(void **state)
 	assert_sids(p, "one=a/one.jsonl two=a/two.jsonl");
 }
 
-static void a_name_says_what_a_file_can_be(void **state)
+FIXTURE_CASE(a_name_says_what_a_file_can_be)
 {
 	static const struct {
 		const char *path;
@@ -407,9 +397,8 @@ static void a_name_says_what_a_file_can_be(void **state)
 }
 
 /* Files that are not sessions make no project, and have no effect on its mtime. */
-static void non_sessions_do_not_affect_projects(void **state)
+FIXTURE_CASE(non_sessions_do_not_affect_projects)
 {
-	struct source_fixture *p = *state;
 	struct project_info info;
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	put(p, "a/no.jsonl", "{}\n");
@@ -428,9 +417,8 @@ static void non_sessions_do_not_affect_projects(void **state)
 	assert_int_equal(catalog_mtime(p->c).tv_sec, 500);
 }
 
-static void open_fails_on_non_directory(void **state)
+FIXTURE_CASE(open_fails_on_non_directory)
 {
-	struct source_fixture *p = *state;
 	struct catalog_options o = {0};
 	put(p, "file", "");
 	assert_int_equal(catalog_open(at(p, "file"), &o, &p->c), -ENOTDIR);
@@ -440,9 +428,4 @@ static void open_fails_on_non_directory(void **state)
 	assert_sids(p, "");
 }
 
-CASES(TEST(flat_file_project_comes_from_header), TEST(unusual_file_names_are_accepted),
-      TEST(nested_directories_are_scanned), TEST(directory_beside_flat_file_shares_project),
-      TEST(non_sessions_are_hidden), TEST(long_header_after_blank_lines_is_read), TEST(files_are_opened_lazily),
-      TEST(header_read_frees_its_buffer), TEST(source_can_be_removed_and_restored),
-      TEST(transient_errors_are_reported_not_cached), TEST(a_name_says_what_a_file_can_be),
-      TEST(non_sessions_do_not_affect_projects), TEST(open_fails_on_non_directory))
+RUN_CASES(NULL, NULL)

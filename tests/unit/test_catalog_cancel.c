@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that wait for an index that another thread builds. */
-#include "unit.h"
+#include "cases.h"
 #include "catalog_fixture.h"
 #include "sessionfs/base/cancel.h"
 
@@ -124,9 +124,8 @@ static uint32_t begin(struct source_fixture *p)
 	return slot_of(p, "a", "big");
 }
 
-static void waiter_can_be_cancelled(void **state)
+FIXTURE_CASE(waiter_can_be_cancelled)
 {
-	struct source_fixture *p = *state;
 	struct asker builder, waiter;
 	uint32_t slot = begin(p);
 	start(&builder, p, slot, AT_FIRST);
@@ -141,9 +140,8 @@ static void waiter_can_be_cancelled(void **state)
 }
 
 /* The scan of another thread. */
-static void waiter_for_a_scan_can_be_cancelled(void **state)
+FIXTURE_CASE(waiter_for_a_scan_can_be_cancelled)
 {
-	struct source_fixture *p = *state;
 	struct asker scanner, waiters[2];
 	uint32_t slot = begin(p), slots[] = {slot, NO_SLOT};
 	append(p, "a/big.jsonl", USER("y", null, "hi"));
@@ -163,9 +161,8 @@ static void waiter_for_a_scan_can_be_cancelled(void **state)
 
 /* One thread is cancelled; the others get the index. They continue only after it has ended: otherwise it would get
  * their index, too. */
-static void cancelled_builder_does_not_stop_others(void **state)
+FIXTURE_CASE(cancelled_builder_does_not_stop_others)
 {
-	struct source_fixture *p = *state;
 	struct asker builder, waiters[3];
 	uint32_t slot = begin(p);
 	start(&builder, p, slot, AT_FIRST);
@@ -187,9 +184,8 @@ static void cancelled_builder_does_not_stop_others(void **state)
 
 /* A thread reads for long while the file grows: its index does not change, and the others wait for it or are cancelled.
  */
-static void growing_waits_for_readers(void **state)
+FIXTURE_CASE(growing_waits_for_readers)
 {
-	struct source_fixture *p = *state;
 	struct asker others[4];
 	struct session *s;
 	uint32_t slot = begin(p);
@@ -210,5 +206,4 @@ static void growing_waits_for_readers(void **state)
 	}
 }
 
-
-CASES(TEST(f), TEST(waiter_can_be_cancelled), TEST(cancelled_builder_does_not_stop_others), TEST(growing_waits_for_readers), TEST(waiter_for_a_scan_can_be_cancelled))
+RUN_CASES(NULL, NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How long a listing of names is valid: until the epoch rises. And names that depend on the order in which files are
  * seen. */
-#include "unit.h"
+#include "cases.h"
 #include "catalog_fixture.h"
 #include "linux_only.h"
 
@@ -25,9 +25,8 @@ static void assert_rises(struct source_fixture *p, uint64_t *epoch)
 
 /* Whether its header was read or not: without it, a file can be a session. test_catalog_oracle.c has the changes of
  * sessions. */
-static void epoch_rises_with_each_possible_session(void **state)
+FIXTURE_CASE(epoch_rises_with_each_possible_session)
 {
-	struct source_fixture *p = *state;
 	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
 	open_place(p);
 	uint64_t epoch = catalog_epoch(p->c);
@@ -46,9 +45,8 @@ static void epoch_rises_with_each_possible_session(void **state)
 }
 
 /* A file without the end of its header becomes a session as soon as it has that. */
-static void epoch_rises_when_a_file_becomes_a_session(void **state)
+FIXTURE_CASE(epoch_rises_when_a_file_becomes_a_session)
 {
-	struct source_fixture *p = *state;
 	put(p, "a/1.jsonl", "{\"type\":\"session\",");
 	open_place(p);
 	list_all(p);
@@ -61,9 +59,8 @@ static void epoch_rises_when_a_file_becomes_a_session(void **state)
 }
 
 /* X.jsonl next to X is its parent, also if it was there first. */
-static void a_directory_beside_a_known_file_is_its_own(void **state)
+FIXTURE_CASE(a_directory_beside_a_known_file_is_its_own)
 {
-	struct source_fixture *p = *state;
 	put(p, "x.jsonl", HEADER_OF("x", "/w"));
 	open_place(p);
 	uint32_t parent = slot_of(p, "w", "x");
@@ -80,9 +77,8 @@ static void a_directory_beside_a_known_file_is_its_own(void **state)
 }
 
 /* Another directory gets the path of the source: all is read again, with inotify at once. */
-static void a_source_that_is_replaced_is_read_again(void **state)
+WATCHED(a_source_that_is_replaced_is_read_again)
 {
-	struct source_fixture *p = *state;
 	char away[80];
 	NEEDS_WATCHES();
 	assert_int_not_equal(slot_of(p, "w", "a"), NO_SLOT);
@@ -98,9 +94,8 @@ static void a_source_that_is_replaced_is_read_again(void **state)
 }
 
 /* The first session that another one starts makes its directory. No other call looks for it. */
-static void the_first_started_session_is_found(void **state)
+FIXTURE_CASE(the_first_started_session_is_found)
 {
-	struct source_fixture *p = *state;
 	struct slot_info info;
 	uint64_t cookie = 0;
 	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
@@ -116,9 +111,8 @@ static void the_first_started_session_is_found(void **state)
 }
 
 /* Names under sessions/ depend on all headers: until a call has read those, a session has none. */
-static void a_session_has_no_sid_before_all_are_known(void **state)
+FIXTURE_CASE(a_session_has_no_sid_before_all_are_known)
 {
-	struct source_fixture *p = *state;
 	struct slot_info info, late;
 	put_all(p, "a/1.jsonl=same b/2.jsonl=same");
 	open_place(p);
@@ -143,10 +137,9 @@ static bool is_read(int fd)
 	return found;
 }
 
-static void names_of_an_unchanged_directory_are_not_read_again(void **state)
+FIXTURE_CASE(names_of_an_unchanged_directory_are_not_read_again)
 {
 	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
 	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
 	set_mtime(p, "a", 1000);
 	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -168,7 +161,4 @@ static void names_of_an_unchanged_directory_are_not_read_again(void **state)
 	close(fd);
 }
 
-CASES(TEST(epoch_rises_with_each_possible_session), TEST(epoch_rises_when_a_file_becomes_a_session),
-      TEST(a_directory_beside_a_known_file_is_its_own), TEST(the_first_started_session_is_found),
-      TEST(a_session_has_no_sid_before_all_are_known), TEST(names_of_an_unchanged_directory_are_not_read_again),
-      WATCHED(a_source_that_is_replaced_is_read_again))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One file or directory cannot be read for a while: the catalog keeps its last state, and shows the others. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
 
@@ -9,7 +9,6 @@
 #include "linux_only.h"
 
 #include <poll.h>
-#include <stdlib.h>
 
 /* No attributes of the files with these inodes. */
 static ino_t unreadable[2];
@@ -68,8 +67,10 @@ static int tear_down_failing(void **state)
 	return tear_down(state);
 }
 
+#define FAILING(f) CASE_WITH(f, set_up, tear_down_failing)
+
 /* One that cannot be read now is not gone. */
-static void an_unreadable_parent_is_still_the_parent(void **state)
+FAILING(an_unreadable_parent_is_still_the_parent)
 {
 	struct source_fixture *p = *state;
 	struct slot_info info;
@@ -98,7 +99,7 @@ static int note_file(void *arg, const char *file, uint32_t slot, int err, const 
 }
 
 /* What --check lists: directories, too, if they cannot be read. */
-static void an_unreadable_directory_is_listed(void **state)
+FAILING(an_unreadable_directory_is_listed)
 {
 	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf got = BUF_INIT;
@@ -125,7 +126,7 @@ static int error_of_list(const struct source_fixture *p)
 }
 
 /* Each failure lasts until its own end. */
-static void a_failure_ends_alone(void **state)
+FAILING(a_failure_ends_alone)
 {
 	static const char *const names[][2] = {{"a", "b"}, {"a/1.jsonl", "b/2.jsonl"}, {"a/1.jsonl", "b"}};
 	struct source_fixture *p = *state;
@@ -159,7 +160,7 @@ static void assert_lasts(const struct source_fixture *p, int rc, int64_t ms)
 }
 
 /* A slow scan is valid longer, so that scans take a part of the time only. */
-static void what_is_current_lasts(void **state)
+FAILING(what_is_current_lasts)
 {
 	struct source_fixture *p = *state;
 	make_dir(p, "a");
@@ -180,10 +181,9 @@ static void what_is_current_lasts(void **state)
 	assert_lasts(p, -EIO, FRESH_MS);
 }
 
-static void what_is_watched_lasts(void **state)
+STATE_CASE(what_is_watched_lasts, set_up_watched, tear_down_failing)
 {
 	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
 	struct stat st;
 	assert_lasts(p, 0, CATALOG_WATCHED_MS);
 	assert_int_equal(stat(at(p, "--w--/a.jsonl"), &st), 0);
@@ -197,7 +197,7 @@ static void what_is_watched_lasts(void **state)
 }
 
 /* One that is gone fails no more. */
-static void a_failure_ends_with_its_directory(void **state)
+FAILING(a_failure_ends_with_its_directory)
 {
 	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf got = BUF_INIT;
@@ -215,7 +215,7 @@ static void a_failure_ends_with_its_directory(void **state)
 }
 
 /* The newest of all can be one whose time is not known. */
-static void the_newest_is_unsure_without_the_time_of_one(void **state)
+FAILING(the_newest_is_unsure_without_the_time_of_one)
 {
 	struct source_fixture *p = *state;
 	struct slot_info info;
@@ -240,10 +240,9 @@ static void the_newest_is_unsure_without_the_time_of_one(void **state)
 }
 
 /* A write that leaves the attributes as they are is a change, by its event. */
-static void a_write_within_a_tick_is_reported(void **state)
+STATE_CASE(a_write_within_a_tick_is_reported, set_up_watched, tear_down_failing)
 {
 	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
 	struct catalog_change *changes;
 	assert_int_not_equal(slot_of(p, "w", "a"), NO_SLOT);
 	assert_int_equal(stat(at(p, "--w--/a.jsonl"), &frozen), 0);
@@ -265,7 +264,7 @@ static void a_write_within_a_tick_is_reported(void **state)
 }
 
 /* Without a call that listed them before. */
-static void the_status_counts_the_sessions(void **state)
+FAILING(the_status_counts_the_sessions)
 {
 	struct source_fixture *p = *state;
 	struct catalog_status status;
@@ -281,6 +280,4 @@ static void the_status_counts_the_sessions(void **state)
 	assert_int_equal(status.sessions, 2);
 }
 
-#define FAILING(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down_failing)
-
-CASES(FAILING(an_unreadable_parent_is_still_the_parent), FAILING(an_unreadable_directory_is_listed), FAILING(a_failure_ends_alone), FAILING(a_failure_ends_with_its_directory), FAILING(the_newest_is_unsure_without_the_time_of_one), FAILING(the_status_counts_the_sessions), FAILING(what_is_current_lasts), cmocka_unit_test_setup_teardown(what_is_watched_lasts, set_up_watched, tear_down_failing), cmocka_unit_test_setup_teardown(a_write_within_a_tick_is_reported, set_up_watched, tear_down_failing))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parents and forks of sessions. */
-#include "unit.h"
+#include "cases.h"
 #include "catalog_fixture.h"
 #include "linux_only.h"
 #include "sessionfs/base/cancel.h"
@@ -31,9 +31,8 @@ static void assert_kin(struct source_fixture *p, const char *project, const char
 	assert_words(&got, expected);
 }
 
-static void fork_parent_is_found_by_path(void **state)
+FIXTURE_CASE(fork_parent_is_found_by_path)
 {
-	struct source_fixture *p = *state;
 	char text[256];
 	put_all(p, "a/root.jsonl b/root.jsonl b/only.jsonl");
 	snprintf(text, sizeof text, FORK("path", "%s/a/root.jsonl"), p->root);
@@ -86,10 +85,9 @@ static void assert_reported(struct source_fixture *p, const char *expected)
 }
 
 /* A session shows its parent and its forks: a new parent changes it, and both parents. */
-static void a_new_parent_is_reported(void **state)
+WATCHED(a_new_parent_is_reported)
 {
 	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
 	struct slot_info info = {0};
 	assert_false(catalog_fork_next(p->c, slot_of(p, "w", "a"), false, &(uint64_t){0}, &info));
 	put(p, "--w--/fork.jsonl", FORK("fork", "/elsewhere/a.jsonl"));
@@ -112,7 +110,7 @@ static void a_new_parent_is_reported(void **state)
 }
 
 /* The parent paths that pi writes in a mount: of a session there, or of a branch. */
-static void fork_parent_is_found_by_mount_path(void **state)
+FIXTURE_CASE(fork_parent_is_found_by_mount_path)
 {
 	static const struct {
 		const char *said, *parent;
@@ -130,7 +128,6 @@ static void fork_parent_is_found_by_mount_path(void **state)
 	    {"/mnt/b/one/session.jsonl", NULL},
 	    {"session.jsonl", NULL},
 	};
-	struct source_fixture *p = *state;
 	char file[32], text[256];
 	put_all(p, "b/one.jsonl=SID/1 b/back\\slash.jsonl=back");
 	put(p, "b/session.jsonl", HEADER_OF("no name to be found by", "/"));
@@ -148,9 +145,8 @@ static void fork_parent_is_found_by_mount_path(void **state)
 }
 
 /* A session that starts another has it below its own name, and its forks anywhere. */
-static void nested_sessions_have_their_parent(void **state)
+FIXTURE_CASE(nested_sessions_have_their_parent)
 {
-	struct source_fixture *p = *state;
 	put_all(p, "a/one.jsonl a/one/x/session.jsonl=x a/one/x/y/session.jsonl=y a/one/x.jsonl=x2");
 	put(p, "a/one/fork.jsonl", FORK("fork", "/elsewhere/two.jsonl"));
 	put(p, "a/two.jsonl", FORK("two", "/elsewhere/one.jsonl"));
@@ -172,9 +168,8 @@ static void nested_sessions_have_their_parent(void **state)
 }
 
 /* Forks in several projects can have one stem. */
-static void forks_with_equal_stems_are_listed(void **state)
+FIXTURE_CASE(forks_with_equal_stems_are_listed)
 {
-	struct source_fixture *p = *state;
 	put(p, "a/same.jsonl", FORK("same", "/x/one.jsonl"));
 	put(p, "b/same.jsonl", FORK("same", "two.jsonl"));
 	put(p, "c/same.jsonl", FORK("same", "/x/one.jsonl"));
@@ -187,9 +182,8 @@ static void forks_with_equal_stems_are_listed(void **state)
 }
 
 /* The session listed last is not a fork any more: the list continues after it, without repeats. */
-static void fork_listing_continues_after_removal(void **state)
+FIXTURE_CASE(fork_listing_continues_after_removal)
 {
-	struct source_fixture *p = *state;
 	struct buf got CLEANUP_BUF = BUF_INIT;
 	struct slot_info slot;
 	uint64_t cookie = 0;
@@ -216,9 +210,8 @@ static bool count_down(void *arg)
 }
 
 /* A search for parents that was cancelled is made again by the next call. */
-static void a_cancelled_search_for_parents_is_made_again(void **state)
+FIXTURE_CASE(a_cancelled_search_for_parents_is_made_again)
 {
-	struct source_fixture *p = *state;
 	int left, cancelled = 0;
 	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
@@ -245,5 +238,4 @@ static void a_cancelled_search_for_parents_is_made_again(void **state)
 	assert_true(cancelled >= 2);
 }
 
-
-CASES(TEST(fork_parent_is_found_by_path), TEST(fork_parent_is_found_by_mount_path), TEST(nested_sessions_have_their_parent), TEST(forks_with_equal_stems_are_listed), TEST(fork_listing_continues_after_removal), TEST(a_cancelled_search_for_parents_is_made_again), WATCHED(a_new_parent_is_reported))
+RUN_CASES(NULL, NULL)

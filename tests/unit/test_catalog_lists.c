@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers of the catalog about many sessions: listings, the newest session, the states of all. */
-#include "unit.h"
+#include "cases.h"
 #include "catalog_fixture.h"
 
 /* A writer that creates a file and later writes its header: the project needs a name before the session is listed. */
-static void late_header_gives_its_project_a_name(void **state)
+FIXTURE_CASE(late_header_gives_its_project_a_name)
 {
-	struct source_fixture *p = *state;
 	struct slot_state *v;
 	uint64_t serial = 0;
 	size_t n;
@@ -23,9 +22,8 @@ static void late_header_gives_its_project_a_name(void **state)
 	free(v);
 }
 
-static void listing_continues_across_changes(void **state)
+FIXTURE_CASE(listing_continues_across_changes)
 {
-	struct source_fixture *p = *state;
 	struct project_info info;
 	struct slot_info slot;
 	uint64_t cookie = 0;
@@ -48,9 +46,8 @@ static void listing_continues_across_changes(void **state)
 }
 
 /* test_catalog_oracle.c has the newest of any sessions. */
-static void a_project_is_gone_with_its_last_session(void **state)
+FIXTURE_CASE(a_project_is_gone_with_its_last_session)
 {
-	struct source_fixture *p = *state;
 	struct project_info a;
 	put_all(p, "a/x.jsonl a/x-y.jsonl");
 	put(p, "b/none.jsonl", "no session\n");
@@ -76,9 +73,8 @@ static void a_project_is_gone_with_its_last_session(void **state)
 }
 
 /* Of files of one age, the last name is the newest; of equal names, the last path. */
-static void newest_of_one_age_has_the_last_name(void **state)
+FIXTURE_CASE(newest_of_one_age_has_the_last_name)
 {
-	struct source_fixture *p = *state;
 	char name[] = "b/x.jsonl";
 	for (name[2] = 'a'; name[2] <= 'z'; name[2]++) {
 		for (name[0] = 'a'; name[0] <= 'b'; name[0]++) {
@@ -97,9 +93,8 @@ static void newest_of_one_age_has_the_last_name(void **state)
 }
 
 /* The classes that can list every directory, also if nothing has changed since the last call, or the user has. */
-static void all_directories_limit_a_list_of_all(void **state)
+FIXTURE_CASE(all_directories_limit_a_list_of_all)
 {
-	struct source_fixture *p = *state;
 	uid_t uid = getuid();
 	gid_t gid = getgid();
 	make_dir(p, "b");
@@ -127,7 +122,7 @@ static void all_directories_limit_a_list_of_all(void **state)
 }
 
 /* The classes that the directories above let through: to names, and to files. */
-static void directories_limit_the_classes_below(void **state)
+FIXTURE_CASE(directories_limit_the_classes_below)
 {
 	enum { OTHER_USER = 4711, OTHER_GROUP };
 	/* The modes of three directories; of the source, for its group and another one; and of a project and the names
@@ -148,7 +143,6 @@ static void directories_limit_the_classes_below(void **state)
 	    {0750, 0750, 0750, true, "550 500 f 550 770 w 500 700 a 600 b 600"},
 	    {0755, 0751, 0755, true, "555 555 f 555 777 w 551 770 a 644 b 644"},
 	};
-	struct source_fixture *p = *state;
 	struct project_info w, f;
 	struct slot_info a, b;
 	const gid_t gid = getegid(), other = OTHER_GROUP;
@@ -186,9 +180,8 @@ static void directories_limit_the_classes_below(void **state)
 }
 
 /* Calls in quick succession must not keep an old answer alive. */
-static void newest_is_current_under_load(void **state)
+FIXTURE_CASE(newest_is_current_under_load)
 {
-	struct source_fixture *p = *state;
 	struct project_info a;
 	put(p, "a/x.jsonl", HEADER_OF("x", "/"));
 	set_mtime(p, "a/x.jsonl", 5000);
@@ -205,9 +198,8 @@ static void newest_is_current_under_load(void **state)
 	assert_int_equal(a.mtime.tv_sec, 7000);
 }
 
-static void newest_skips_non_sessions(void **state)
+FIXTURE_CASE(newest_skips_non_sessions)
 {
-	struct source_fixture *p = *state;
 	put_all(p, "a/good.jsonl");
 	set_mtime(p, "a/good.jsonl", 1000);
 	put_numbered(p, "a", 100, "no session\n");
@@ -217,9 +209,8 @@ static void newest_skips_non_sessions(void **state)
 }
 
 /* However fresh the last scan is, also of a name that was absent. */
-static void slot_now_finds_a_file_that_came_back(void **state)
+FIXTURE_CASE(slot_now_finds_a_file_that_came_back)
 {
-	struct source_fixture *p = *state;
 	struct slot_info info;
 	put(p, "--w--/a.jsonl", HEADER_OF("sid-a", "/w"));
 	open_place(p);
@@ -234,5 +225,4 @@ static void slot_now_finds_a_file_that_came_back(void **state)
 	assert_true(info.key != key); /* or `tail -F` would go on in the old one */
 }
 
-
-CASES(TEST(late_header_gives_its_project_a_name), TEST(listing_continues_across_changes), TEST(newest_session_is_found), TEST(newest_of_one_age_has_the_last_name), TEST(all_directories_limit_a_list_of_all), TEST(newest_is_current_under_load), TEST(newest_skips_non_sessions), TEST(slot_now_finds_a_file_that_came_back), TEST(directories_limit_the_classes_below), TEST(a_project_is_gone_with_its_last_session))
+RUN_CASES(NULL, NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Mistakes in the rules of the catalog: the checks of schedule_checks.h find each of them. A script of mistakes/ makes
  * one in a copy of a source file, which the Makefile builds with test_catalog_schedules. */
-#include "unit.h"
+#include "cases.h"
 #include "linux_only.h"
 
 #include <dirent.h>

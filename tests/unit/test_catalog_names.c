@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of projects and sessions: which text they show, who gets the plain name, and when a name is free again. */
-#include "unit.h"
+#include "cases.h"
 #include "catalog_fixture.h"
 
 /* The sessions as FILE=STEM=SID. */
@@ -14,11 +14,10 @@ static void assert_sessions(struct source_fixture *p, const char *words)
 }
 
 /* Only dashes on both sides are left out, if there is something between them. */
-static void a_project_shows_the_text_between_dashes(void **state)
+FIXTURE_CASE(a_project_shows_the_text_between_dashes)
 {
 	static const char *const dirs[] = {"--a--", "b--",  "--c",  "---",  "----d----", "-e-",
 	                                   "--f-",  "-g--", "x--y", "----", "~odd%"};
-	struct source_fixture *p = *state;
 	for (size_t i = 0; i < COUNT(dirs); i++) {
 		char file[32];
 		snprintf(file, sizeof file, "%s/s.jsonl", dirs[i]);
@@ -30,9 +29,8 @@ static void a_project_shows_the_text_between_dashes(void **state)
 }
 
 /* Another project can have the text as its directory: it gets the plain name, if it has sessions. */
-static void a_directory_without_dashes_has_the_plain_name(void **state)
+FIXTURE_CASE(a_directory_without_dashes_has_the_plain_name)
 {
-	struct source_fixture *p = *state;
 	put_all(p, "--a--/s.jsonl=1 a/s.jsonl=2 --b--/s.jsonl=3 --c--/s.jsonl=4");
 	make_dir(p, "b");
 	open_place(p);
@@ -54,9 +52,8 @@ static void a_directory_without_dashes_has_the_plain_name(void **state)
 }
 
 /* The same for a text that has dashes itself. */
-static void directories_within_dashes_have_their_own_names(void **state)
+FIXTURE_CASE(directories_within_dashes_have_their_own_names)
 {
-	struct source_fixture *p = *state;
 	put_all(p, "q/1.jsonl=1 --q--/2.jsonl=2 ----q----/3.jsonl=3");
 	open_place(p);
 	assert_projects(p, "----q---- --q-- q");
@@ -66,9 +63,8 @@ static void directories_within_dashes_have_their_own_names(void **state)
 }
 
 /* A directory that has the plain name keeps it, even without sessions. */
-static void a_plain_name_is_kept_without_sessions(void **state)
+FIXTURE_CASE(a_plain_name_is_kept_without_sessions)
 {
-	struct source_fixture *p = *state;
 	put_all(p, "r/1.jsonl");
 	make_dir(p, "--r--");
 	open_place(p);
@@ -81,10 +77,11 @@ static void a_plain_name_is_kept_without_sessions(void **state)
 }
 
 /* The smallest path gets the plain name; `latest` is the name of a link. */
-static void equal_stems_are_numbered_by_path(void **state)
+FIXTURE_CASE(equal_stems_are_numbered_by_path)
 {
-	struct source_fixture *p = *state;
-	put_all(p, "a/x+y.jsonl=1 a/x/y.jsonl=2 a/x/session.jsonl=3 a/x.jsonl=4 a/latest.jsonl=5 a/x/session.jsonl.reset.1=6");
+	put_all(
+	    p,
+	    "a/x+y.jsonl=1 a/x/y.jsonl=2 a/x/session.jsonl=3 a/x.jsonl=4 a/latest.jsonl=5 a/x/session.jsonl.reset.1=6");
 	open_place(p);
 	assert_sessions(
 	    p,
@@ -94,9 +91,8 @@ static void equal_stems_are_numbered_by_path(void **state)
 }
 
 /* A stem is free when its file is gone, and taken while the file exists. The file that comes back has it again. */
-static void a_stem_is_free_when_its_file_is_gone(void **state)
+FIXTURE_CASE(a_stem_is_free_when_its_file_is_gone)
 {
-	struct source_fixture *p = *state;
 	put_all(p, "a/x/y.jsonl=1");
 	open_place(p);
 	assert_sessions(p, "a/x/y.jsonl=x+y=1");
@@ -112,9 +108,8 @@ static void a_stem_is_free_when_its_file_is_gone(void **state)
 }
 
 /* Equal SIDs are numbered by path, then as they come. A number is not used again while a later one exists. */
-static void equal_sids_are_numbered(void **state)
+FIXTURE_CASE(equal_sids_are_numbered)
 {
-	struct source_fixture *p = *state;
 	struct slot_info slot;
 	put_all(p, "a/1.jsonl=s a/2.jsonl=s a/3.jsonl=s");
 	open_place(p);
@@ -139,6 +134,4 @@ static void equal_sids_are_numbered(void **state)
 	                   "b/2.jsonl=2=%2E.%2Fx b/3.jsonl=3=%");
 }
 
-CASES(TEST(a_project_shows_the_text_between_dashes), TEST(a_directory_without_dashes_has_the_plain_name),
-      TEST(directories_within_dashes_have_their_own_names), TEST(a_plain_name_is_kept_without_sessions),
-      TEST(equal_stems_are_numbered_by_path), TEST(a_stem_is_free_when_its_file_is_gone), TEST(equal_sids_are_numbered))
+RUN_CASES(NULL, NULL)

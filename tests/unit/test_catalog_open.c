@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The catalog's open indexes. test_catalog_cancel.c has threads that wait for one, test_catalog_writers.c many that use
  * them. */
-#include "unit.h"
+#include "cases.h"
 #include "catalog_fixture.h"
 
 #include <signal.h>
@@ -31,9 +31,8 @@ static int count_fds(void)
 	return n;
 }
 
-static void index_grows_with_file(void **state)
+FIXTURE_CASE(index_grows_with_file)
 {
-	struct source_fixture *p = *state;
 	struct session *s, *again;
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
 	open_place(p);
@@ -65,9 +64,8 @@ static void index_grows_with_file(void **state)
 	assert_int_equal(count_fds(), before); /* nor is it kept open */
 }
 
-static void rewrite_is_seen_after_eviction(void **state)
+FIXTURE_CASE(rewrite_is_seen_after_eviction)
 {
-	struct source_fixture *p = *state;
 	struct session *s;
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
 	put(p, "a/grown.jsonl", HEADER_OF("grown", "/") USER("x", null, "hi"));
@@ -86,9 +84,8 @@ static void rewrite_is_seen_after_eviction(void **state)
 	assert_entries(p, slot_of(p, "a", "one"), 2);
 }
 
-static void open_indexes_are_limited(void **state)
+FIXTURE_CASE(open_indexes_are_limited)
 {
-	struct source_fixture *p = *state;
 	struct slot_info slot;
 	put_numbered(p, "a", 700, HEADER_OF("s", "/") USER("x", null, "hi"));
 	open_place(p);
@@ -108,9 +105,8 @@ static uint64_t has_nothing(void *arg)
 }
 
 /* Node ids contain entry numbers. */
-static void reopened_index_keeps_entry_numbers(void **state)
+FIXTURE_CASE(reopened_index_keeps_entry_numbers)
 {
-	struct source_fixture *p = *state;
 	struct budget_client other = {.oldest = has_nothing};
 	struct session *s, *held;
 	uint32_t slots[40];
@@ -172,10 +168,9 @@ static void other_evict(void *arg)
 }
 
 /* All that an index has is counted, and what was used last stays, whoever has it. */
-static void the_least_recent_is_evicted(void **state)
+FIXTURE_CASE(the_least_recent_is_evicted)
 {
-	struct source_fixture *p = *state;
-	struct other other = {{.oldest = other_oldest, .evict = other_evict, .arg = &other}};
+	struct other other = {.client = {.oldest = other_oldest, .evict = other_evict, .arg = &other}};
 	const char *const stems[] = {"one", "two"};
 	struct session *s;
 	make_dir(p, "a");
@@ -207,9 +202,8 @@ static void the_least_recent_is_evicted(void **state)
 }
 
 /* Another process has a lease on the file, and does not release it. */
-static void eagain_on_open_is_not_retried(void **state)
+FIXTURE_CASE(eagain_on_open_is_not_retried)
 {
-	struct source_fixture *p = *state;
 	struct session *s;
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
 	open_place(p);
@@ -228,9 +222,8 @@ static void eagain_on_open_is_not_retried(void **state)
 
 /* Scanning a file on another file system may block, so another thread does it. Here a scan is recent: only opening the
  * file shows that it was replaced. */
-static void foreign_file_is_checked_before_use(void **state)
+FIXTURE_CASE(foreign_file_is_checked_before_use)
 {
-	struct source_fixture *p = *state;
 	struct session *s;
 	struct stat here, there;
 	char target[] = "/dev/shm/test_catalog.XXXXXX";
@@ -255,5 +248,4 @@ static void foreign_file_is_checked_before_use(void **state)
 	assert_int_equal(rc, -ESTALE);
 }
 
-
-CASES(TEST(index_grows_with_file), TEST(rewrite_is_seen_after_eviction), TEST(open_indexes_are_limited), TEST(reopened_index_keeps_entry_numbers), TEST(threads_open_and_change_files), TEST(concurrent_opens_build_one_index), TEST(eagain_on_open_is_not_retried), TEST(foreign_file_is_checked_before_use), TEST(the_least_recent_is_evicted))
+RUN_CASES(NULL, NULL)

@@ -2,7 +2,7 @@
 /* A catalog that has seen many changes of its source still shows the files that are there, and reports each
  * change. The test finds the files without it: it walks the directories and reads the files. The changes are drawn from
  * a seed; once inotify reports them, and once the catalog polls. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/clock.h"
 #include "catalog_fixture.h"
 #include "linux_only.h"
@@ -580,15 +580,15 @@ static void the_catalog_shows_what_is_there(struct source_fixture *p, bool polls
 	free(w);
 }
 
-static void a_watching_catalog_shows_what_is_there(void **state)
+FIXTURE_CASE(a_watching_catalog_shows_what_is_there)
 {
 	NEEDS_WATCHES();
-	the_catalog_shows_what_is_there(*state, false);
+	the_catalog_shows_what_is_there(p, false);
 }
 
-static void a_polling_catalog_shows_what_is_there(void **state)
+FIXTURE_CASE(a_polling_catalog_shows_what_is_there)
 {
-	the_catalog_shows_what_is_there(*state, true);
+	the_catalog_shows_what_is_there(p, true);
 }
 
-CASES(TEST(a_watching_catalog_shows_what_is_there), TEST(a_polling_catalog_shows_what_is_there))
+RUN_CASES(NULL, NULL)

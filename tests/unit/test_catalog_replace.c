@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Directories are moved away, come back, and are replaced while a scan of something below them runs. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/catalog/catalog.h"
 #include "catalog_fixture.h"
 #include "linux_only.h"
@@ -113,7 +113,9 @@ static bool has(struct source_fixture *p, const char *stem)
 	return slot_of(p, "w", stem) != NO_SLOT;
 }
 
-static void polled_directory_comes_back(void **state)
+#define REPLACE(f) CASE_WITH(f, prepare, forget)
+
+REPLACE(polled_directory_comes_back)
 {
 	struct source_fixture *p = *state;
 	begin(p, true);
@@ -126,7 +128,7 @@ static void polled_directory_comes_back(void **state)
 	assert_true(has(p, "up+mid+deep+1"));
 }
 
-static void polled_file_comes_back(void **state)
+REPLACE(polled_file_comes_back)
 {
 	struct source_fixture *p = *state;
 	begin(p, true);
@@ -179,7 +181,7 @@ static void end_scan(void)
 }
 
 /* A scan finds nothing, and ends after a later scan of the directory above has found the name. */
-static void late_failure_hides_nothing(void **state)
+REPLACE(late_failure_hides_nothing)
 {
 	struct source_fixture *p = *state;
 	begin(p, false);
@@ -194,7 +196,7 @@ static void late_failure_hides_nothing(void **state)
 }
 
 /* A watch reports no change of the path above it. */
-static void directory_below_unwatched_is_polled(void **state)
+REPLACE(directory_below_unwatched_is_polled)
 {
 	struct source_fixture *p = *state;
 	world.unwatched = "/up";
@@ -207,7 +209,7 @@ static void directory_below_unwatched_is_polled(void **state)
 }
 
 /* A directory is replaced before the directory above it gets a watch, and after a scan below has found the old one. */
-static void replacement_before_watch_is_seen(void **state)
+REPLACE(replacement_before_watch_is_seen)
 {
 	NEEDS_WATCHES();
 	struct source_fixture *p = *state;
@@ -223,7 +225,7 @@ static void replacement_before_watch_is_seen(void **state)
 }
 
 /* A session is removed after its own check, while its directory is scanned for sessions that it started. */
-static void removed_session_has_no_subagents(void **state)
+REPLACE(removed_session_has_no_subagents)
 {
 	struct source_fixture *p = *state;
 	struct slot_info found;
@@ -246,8 +248,4 @@ static void removed_session_has_no_subagents(void **state)
 	}
 }
 
-#define REPLACE(f) cmocka_unit_test_setup_teardown(f, prepare, forget)
-
-CASES(REPLACE(polled_directory_comes_back), REPLACE(polled_file_comes_back), REPLACE(late_failure_hides_nothing),
-      REPLACE(directory_below_unwatched_is_polled), REPLACE(replacement_before_watch_is_seen),
-      REPLACE(removed_session_has_no_subagents))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The catalog's calls in many orders of their threads: schedule_catalog.h has the checks. */
-#include "unit.h"
+#include "cases.h"
 #include "linux_only.h"
 #include "schedule_catalog.h"
 #include "seed.h"
@@ -38,7 +38,7 @@ static void stop(const char *why)
 	_exit(1);
 }
 
-static void every_answer_was_true(void **state)
+CASE(every_answer_was_true)
 {
 	uint64_t seed = seed_of_run();
 	const char *text = getenv("SCHEDULES");
@@ -60,7 +60,6 @@ int main(void)
 		puts("skipped: a portable build has no inotify");
 		return 77;
 	}
-	const struct CMUnitTest tests[] = {CASE(every_answer_was_true)};
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

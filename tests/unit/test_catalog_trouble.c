@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading one file or its ACL fails, or memory runs out: once, without effect, or repeatedly, which is an error. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
 #include "catalog_fixture.h"
@@ -100,14 +100,13 @@ static void assert_latest(struct source_fixture *p, const char *file, int deferr
 }
 
 /* A failure of the newest is an error, if it is not over at once; one of another file has no effect. */
-static void only_a_lasting_failure_of_the_newest_counts(void **state)
+FIXTURE_CASE(only_a_lasting_failure_of_the_newest_counts)
 {
 	static const struct {
 		const char *file;
 		unsigned times;
 		int deferred;
 	} cases[] = {{"b/new.jsonl", 1, 0}, {"b/new.jsonl", EVER, -EIO}, {"a/old.jsonl", EVER, 0}};
-	struct source_fixture *p = *state;
 	put_all(p, "a/old.jsonl b/new.jsonl");
 	set_mtime(p, "a/old.jsonl", 1000);
 	set_mtime(p, "b/new.jsonl", 2000);
@@ -148,9 +147,8 @@ static void assert_list(struct source_fixture *p, const char *sessions, int err)
 }
 
 /* A failure makes a listing incomplete, also if it ends before the listing does; not one that is over at once. */
-static void incomplete_listing_returns_error(void **state)
+FIXTURE_CASE(incomplete_listing_returns_error)
 {
-	struct source_fixture *p = *state;
 	put_all(p, "a/1.jsonl=same a/2.jsonl=same");
 	open_place(p);
 	let_fail(p, "a/1.jsonl", false, 1);
@@ -167,9 +165,8 @@ static void incomplete_listing_returns_error(void **state)
 }
 
 /* One bad file is scanned at each end of a listing, not for each name. */
-static void a_lasting_failure_is_looked_at_seldom(void **state)
+FIXTURE_CASE(a_lasting_failure_is_looked_at_seldom)
 {
-	struct source_fixture *p = *state;
 	struct slot_info slot;
 	struct project_info project;
 	put_numbered(p, "a", 200, HEADER_OF("s", "/"));
@@ -193,9 +190,8 @@ static void a_lasting_failure_is_looked_at_seldom(void **state)
 }
 
 /* A project has only its own errors, even directly after another one. */
-static void a_failure_is_of_its_project(void **state)
+FIXTURE_CASE(a_failure_is_of_its_project)
 {
-	struct source_fixture *p = *state;
 	struct slot_info slot;
 	struct project_info project;
 	put_all(p, "a/one.jsonl b/two.jsonl");
@@ -214,9 +210,8 @@ static void a_failure_is_of_its_project(void **state)
 }
 
 /* Of a project, the newest is sure if what fails is older, or newer in another project. */
-static void a_newer_failure_elsewhere_is_ignored(void **state)
+FIXTURE_CASE(a_newer_failure_elsewhere_is_ignored)
 {
-	struct source_fixture *p = *state;
 	struct project_info project;
 	struct slot_info slot;
 	put_all(p, "a/old.jsonl b/new.jsonl a/good.jsonl");
@@ -267,19 +262,17 @@ static bool lists_without(struct source_fixture *p, unsigned nth)
 	return !failed;
 }
 
-static void enomem_never_hides_a_name(void **state)
+FIXTURE_CASE(enomem_never_hides_a_name)
 {
-	struct source_fixture *p = *state;
 	put_all(p, "a/1.jsonl=same a/2.jsonl=same");
 	for (unsigned n = 1; !lists_without(p, n); n++)
 		assert_true(n < 1000);
 }
 
 /* A file that could not be scanned is not shown as it was before. */
-static void enomem_shows_nothing_old(void **state)
+FIXTURE_CASE(enomem_shows_nothing_old)
 {
 	static const char line[] = USER("e", null, "hi");
-	struct source_fixture *p = *state;
 	struct slot_info info;
 	make_dir(p, "a");
 	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
@@ -336,11 +329,10 @@ static int find_in_b(struct source_fixture *p)
 	return deferred_end(before, found ? 0 : -ENOENT);
 }
 
-static void unreadable_directory_keeps_its_project(void **state)
+FIXTURE_CASE(unreadable_directory_keeps_its_project)
 {
 	static const int errors[] = {ENOTCONN, ESTALE,    EHOSTDOWN,   EIO,    ETIMEDOUT,    ENODEV, ENXIO,
 	                             ENOSYS,   EREMOTEIO, EKEYEXPIRED, ENOKEY, ECONNREFUSED, EINVAL, EOPNOTSUPP};
-	struct source_fixture *p = *state;
 	put_all(p, "a/one.jsonl b/two.jsonl");
 	for (size_t i = 0; i < COUNT(errors); i++) {
 		int error = errors[i] == ESTALE ? -EREMOTEIO : -errors[i];
@@ -368,10 +360,9 @@ static void unreadable_directory_keeps_its_project(void **state)
 	}
 }
 
-static void absent_or_refused_directory_has_no_project(void **state)
+FIXTURE_CASE(absent_or_refused_directory_has_no_project)
 {
 	static const int errors[] = {ENOENT, ENOTDIR, EACCES};
-	struct source_fixture *p = *state;
 	put_all(p, "a/one.jsonl b/two.jsonl");
 	for (size_t i = 0; i < COUNT(errors); i++) {
 		open_place(p);
@@ -391,9 +382,8 @@ static void absent_or_refused_directory_has_no_project(void **state)
 }
 
 /* Without its dashes, a project can have the name of a directory that cannot be read. */
-static void name_of_an_unread_directory_is_not_given_away(void **state)
+FIXTURE_CASE(name_of_an_unread_directory_is_not_given_away)
 {
-	struct source_fixture *p = *state;
 	put_all(p, "--b--/one.jsonl b/two.jsonl");
 	closed.name = "b";
 	closed.err = ENOTCONN;
@@ -404,9 +394,8 @@ static void name_of_an_unread_directory_is_not_given_away(void **state)
 
 /* ---- parents ---- */
 
-static void unreadable_parent_is_reported(void **state)
+FIXTURE_CASE(unreadable_parent_is_reported)
 {
-	struct source_fixture *p = *state;
 	struct slot_info slot;
 	uint64_t cookie = 0;
 	put(p, "a/child.jsonl", FORK("child", "/x/parent.jsonl"));
@@ -436,11 +425,12 @@ static void unreadable_parent_is_reported(void **state)
 /* Requires what a listing logs a moment later. */
 static void assert_logged(struct source_fixture *p, const char *expected)
 {
-	char names[256], got[512] = "";
-	int deferred, before = dup(STDERR_FILENO), log = memfd_create("log", MFD_CLOEXEC);
+	char got[512] = "";
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	int before = dup(STDERR_FILENO), log = memfd_create("log", MFD_CLOEXEC);
 	wait_stale();
 	assert_int_equal(dup2(log, STDERR_FILENO), STDERR_FILENO);
-	list(p, names, &deferred);
+	list(p, &text);
 	assert_int_equal(dup2(before, STDERR_FILENO), STDERR_FILENO);
 	assert_true(pread(log, got, sizeof got - 1, 0) >= 0);
 	close(before);
@@ -449,9 +439,8 @@ static void assert_logged(struct source_fixture *p, const char *expected)
 }
 
 /* Until it has ended; and while a directory fails, not what is in it. */
-static void a_failure_is_logged_once(void **state)
+FIXTURE_CASE(a_failure_is_logged_once)
 {
-	struct source_fixture *p = *state;
 	char of_source[128];
 	make_dir(p, "b");
 	put(p, "one.jsonl", HEADER_OF("one", "/"));
@@ -480,10 +469,9 @@ static void a_failure_is_logged_once(void **state)
 /* ---- ACLs ---- */
 
 /* An unreadable ACL leaves only the owner's rights, until it can be read. */
-static void unreadable_acl_limits_access_to_owner(void **state)
+FIXTURE_CASE(unreadable_acl_limits_access_to_owner)
 {
 	static const char *const names[] = {"a/one.jsonl", "a", "."};
-	struct source_fixture *p = *state;
 	struct slot_info slot;
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	assert_int_equal(chmod(at(p, "a/one.jsonl"), 0644), 0);
@@ -509,9 +497,8 @@ static void unreadable_acl_limits_access_to_owner(void **state)
 /* ---- growth ---- */
 
 /* Any read of a growing file fails: the next call has the same session, and all of it. */
-static void failed_growth_keeps_its_session(void **state)
+FIXTURE_CASE(failed_growth_keeps_its_session)
 {
-	struct source_fixture *p = *state;
 	struct session *s;
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("e0", null, "hi"));
 	open_place(p);
@@ -535,5 +522,4 @@ static void failed_growth_keeps_its_session(void **state)
 	assert_true(entries > 4);
 }
 
-
-CASES(TEST(failed_stat_does_not_change_newest), TEST(unreadable_newest_is_an_error), TEST(unreadable_older_file_is_ignored), TEST(failed_stat_does_not_change_listing), TEST(incomplete_listing_returns_error), TEST(a_lasting_failure_is_looked_at_seldom), TEST(a_failure_is_of_its_project), TEST(unreadable_directory_keeps_its_project), TEST(absent_or_refused_directory_has_no_project), TEST(name_of_an_unread_directory_is_not_given_away), TEST(unreadable_parent_is_reported), TEST(unreadable_acl_limits_access_to_owner), TEST(enomem_never_hides_a_name), TEST(failed_growth_keeps_its_session), TEST(a_newer_failure_elsewhere_is_ignored), TEST(a_failure_is_logged_once), TEST(enomem_shows_nothing_old), TEST(only_a_lasting_failure_of_the_newest_counts))
+RUN_CASES(NULL, NULL)

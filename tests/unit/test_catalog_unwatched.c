@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One call fails, by its number: a watch is not set, or a directory or file is not opened. Then a file may have changed
  * without an event, and nothing is hidden. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
 #include "catalog_fixture.h"
@@ -73,10 +73,9 @@ static size_t notes_taken(struct source_fixture *p)
 }
 
 /* A directory gets its watch late: scans from before it can be outdated, since no event came. */
-static void unwatched_directory_is_rescanned_when_watched(void **state)
+FIXTURE_CASE(unwatched_directory_is_rescanned_when_watched)
 {
 	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
 	struct slot_info latest;
 	for (unsigned nth = 1; nth <= 2; nth++) {
 		const char *name = nth == 1 ? "flat.jsonl" : "a/one.jsonl";
@@ -107,10 +106,9 @@ static void unwatched_directory_is_rescanned_when_watched(void **state)
 
 /* A process keeps a removed directory open, and so its watch alive. The new directory of that name gets another, even
  * if no event of its parent told so. */
-static void recreated_directory_gets_its_own_watch(void **state)
+FIXTURE_CASE(recreated_directory_gets_its_own_watch)
 {
 	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	no_watch.nth = 1;
 	open_watched(p, false);
@@ -130,10 +128,9 @@ static void recreated_directory_gets_its_own_watch(void **state)
 }
 
 /* An event of a file counts even if the names next to it must be read again anyway. */
-static void file_event_beside_new_directory_is_applied(void **state)
+FIXTURE_CASE(file_event_beside_new_directory_is_applied)
 {
 	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
 	open_with_files(p);
 	catalog_serial(p->c);
 	uint32_t slot = slot_of(p, "flat", "flat");
@@ -146,10 +143,9 @@ static void file_event_beside_new_directory_is_applied(void **state)
 }
 
 /* The same if its scan fails at that moment. */
-static void failed_scan_is_retried(void **state)
+FIXTURE_CASE(failed_scan_is_retried)
 {
 	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
 	open_with_files(p);
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t serial = catalog_serial(p->c);
@@ -168,9 +164,8 @@ static void failed_scan_is_retried(void **state)
 }
 
 /* A file is absent at one moment while its index grows, since its directory is moved away and back. */
-static void briefly_absent_file_is_stale(void **state)
+FIXTURE_CASE(briefly_absent_file_is_stale)
 {
-	struct source_fixture *p = *state;
 	struct session *s;
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("e0", null, "hi"));
 	open_place(p);
@@ -200,9 +195,8 @@ static void briefly_absent_file_is_stale(void **state)
 
 /* The scan of the source fails, also when it is repeated, and then succeeds in the same call: a new file there was not
  * read, so an older one is not the newest without an error. */
-static void failure_that_ends_hides_no_file(void **state)
+FIXTURE_CASE(failure_that_ends_hides_no_file)
 {
-	struct source_fixture *p = *state;
 	struct slot_info slot;
 	put(p, "--w--/old.jsonl", HEADER_OF("old", "/w"));
 	set_mtime(p, "--w--/old.jsonl", 1000);
@@ -229,6 +223,4 @@ static void failure_that_ends_hides_no_file(void **state)
 	}
 }
 
-CASES(TEST(unwatched_directory_is_rescanned_when_watched), TEST(recreated_directory_gets_its_own_watch),
-      TEST(file_event_beside_new_directory_is_applied), TEST(failed_scan_is_retried),
-      TEST(briefly_absent_file_is_stale), TEST(failure_that_ends_hides_no_file))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes with an event show at once: none of these tests waits for a scan to expire. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/sys.h"
 #include "sessionfs/catalog/catalog.h"
@@ -65,9 +65,8 @@ static size_t changes_of(struct source_fixture *p, const char *file, struct cata
 }
 
 /* A request that writes can have changed the file itself, and reads events each time. */
-static void reading_request_drains_inotify_once(void **state)
+WATCHED(reading_request_drains_inotify_once)
 {
-	struct source_fixture *p = *state;
 	assert_int_equal(entries(p, "a"), 1);
 	for (uint32_t n = 2; n < 20; n++) {
 		append(p, "--w--/a.jsonl", USER("e", null, "hi"));
@@ -88,9 +87,8 @@ static void reading_request_drains_inotify_once(void **state)
 }
 
 /* A call for one file alone lets inotify report its next change, too. */
-static void file_of_a_moved_directory_is_seen_at_once(void **state)
+WATCHED(file_of_a_moved_directory_is_seen_at_once)
 {
-	struct source_fixture *p = *state;
 	struct slot_info info;
 	uint32_t slot = slot_of(p, "w", "a");
 	assert_int_not_equal(slot, NO_SLOT);
@@ -117,9 +115,8 @@ static ssize_t count_changes(struct source_fixture *p, bool *ret_names)
 	return wait_changes(p, 0, -1, ret_names);
 }
 
-static void changes_are_reported_once(void **state)
+WATCHED(changes_are_reported_once)
 {
-	struct source_fixture *p = *state;
 	struct catalog_change change;
 	entries(p, "a");
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 0);
@@ -142,9 +139,8 @@ static void changes_are_reported_once(void **state)
 }
 
 /* A write that ran out of space is undone: the session stays the same, since no index has read it. */
-static void undone_append_is_not_a_change(void **state)
+WATCHED(undone_append_is_not_a_change)
 {
-	struct source_fixture *p = *state;
 	struct slot_info info;
 	struct catalog_change change;
 	assert_int_equal(entries(p, "a"), 1);
@@ -166,9 +162,8 @@ static void undone_append_is_not_a_change(void **state)
 }
 
 /* No event reports a change of a file elsewhere. */
-static void linked_files_are_polled(void **state)
+WATCHED(linked_files_are_polled)
 {
-	struct source_fixture *p = *state;
 	struct slot_info info;
 	char outside[] = "/tmp/test_catalog_outside.XXXXXX";
 	int fd = mkstemp(outside);
@@ -189,9 +184,8 @@ static void linked_files_are_polled(void **state)
 }
 
 /* A directory that is polled reports once that its files are gone, with a session or without. */
-static void removal_is_reported_once(void **state)
+WATCHED(removal_is_reported_once)
 {
-	struct source_fixture *p = *state;
 	struct catalog_change change;
 	put(p, "--w--/unread.jsonl", HEADER_OF("sid-u", "/w"));
 	catalog_close(p->c);
@@ -219,10 +213,9 @@ static void removal_is_reported_once(void **state)
 
 /* More changes than the kernel queues, and than are recorded: each file is reported once, and none again until it
  * changes. */
-static void queue_overflow_reports_all_files(void **state)
+WATCHED(queue_overflow_reports_all_files)
 {
 	enum { MANY = 66000 };
-	struct source_fixture *p = *state;
 	char root[] = "/dev/shm/test_catalog.XXXXXX", name[32];
 	bool names = true;
 	if (!mkdtemp(root))
@@ -256,9 +249,8 @@ static void queue_overflow_reports_all_files(void **state)
 }
 
 /* Any thread can read the overflow event. */
-static void queue_overflow_wakes_waiter(void **state)
+WATCHED(queue_overflow_wakes_waiter)
 {
-	struct source_fixture *p = *state;
 	int most = 0;
 	FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
 	assert_int_equal(f ? fscanf(f, "%d", &most) : 0, 1);
@@ -296,9 +288,8 @@ static void *wake_later(void *arg)
 	return NULL;
 }
 
-static void wait_times_out_and_is_woken(void **state)
+WATCHED(wait_times_out_and_is_woken)
 {
-	struct source_fixture *p = *state;
 	pthread_t thread;
 	entries(p, "a");
 	assert_int_equal(wait_changes(p, 10, -1, NULL), 0);
@@ -309,9 +300,8 @@ static void wait_times_out_and_is_woken(void **state)
 	assert_int_equal(wait_changes(p, -1, -1, NULL), 1);
 }
 
-static void wait_ends_without_reader(void **state)
+WATCHED(wait_ends_without_reader)
 {
-	struct source_fixture *p = *state;
 	int ends[2];
 	char full[65536] = {0};
 	entries(p, "a");
@@ -324,9 +314,8 @@ static void wait_ends_without_reader(void **state)
 	close(ends[1]);
 }
 
-static void wait_without_watch_is_einval(void **state)
+FIXTURE_CASE(wait_without_watch_is_einval)
 {
-	struct source_fixture *p = *state;
 	open_place(p);
 	assert_int_equal(count_changes(p, NULL), -EINVAL);
 	assert_false(catalog_is_watched(p->c));
@@ -346,9 +335,8 @@ static size_t sessions_of(struct source_fixture *p, const char *project)
 }
 
 /* Files that cannot be sessions are no changes, and neither are directories with the name of one. */
-static void other_names_are_not_reported(void **state)
+WATCHED(other_names_are_not_reported)
 {
-	struct source_fixture *p = *state;
 	while (count_changes(p, NULL) > 0)
 		;
 	put(p, "--w--/notes.txt", "x");
@@ -359,9 +347,8 @@ static void other_names_are_not_reported(void **state)
 }
 
 /* A directory that was empty when it was scanned becomes a project with its first session. */
-static void first_session_of_scanned_directory_names_project(void **state)
+WATCHED(first_session_of_scanned_directory_names_project)
 {
-	struct source_fixture *p = *state;
 	struct project_info info;
 	make_dir(p, "--new--");
 	assert_false(catalog_project_by_name(p->c, SPAN_LIT("new"), &info));
@@ -376,9 +363,8 @@ static void first_session_of_scanned_directory_names_project(void **state)
 }
 
 /* A moved directory takes its watches with it, and all below it is watched at its new place. */
-static void nested_directories_are_watched(void **state)
+WATCHED(nested_directories_are_watched)
 {
-	struct source_fixture *p = *state;
 	struct catalog_status status;
 	assert_int_equal(sessions_of(p, "w"), 2);
 	put(p, "--w--/a/run-0/deep/1.jsonl", HEADER_OF("1", "/w") USER("e1", null, "hi"));
@@ -411,9 +397,8 @@ static void nested_directories_are_watched(void **state)
 }
 
 /* Directories without a watch are polled. (The small limits leave none.) */
-static void directories_without_watch_are_polled(void **state)
+WATCHED(directories_without_watch_are_polled)
 {
-	struct source_fixture *p = *state;
 	struct catalog_status status;
 	char path[64];
 	for (int i = 0; i < 30; i++) {
@@ -449,20 +434,5 @@ int main(void)
 		puts("skipped: a portable build polls");
 		return 77;
 	}
-	const struct CMUnitTest tests[] = {WATCHED(reading_request_drains_inotify_once),
-	                                   WATCHED(other_names_are_not_reported),
-	                                   WATCHED(first_session_of_scanned_directory_names_project),
-	                                   WATCHED(nested_directories_are_watched),
-	                                   WATCHED(directories_without_watch_are_polled),
-	                                   WATCHED(file_of_a_moved_directory_is_seen_at_once),
-	                                   WATCHED(changes_are_reported_once),
-	                                   WATCHED(undone_append_is_not_a_change),
-	                                   WATCHED(linked_files_are_polled),
-	                                   WATCHED(removal_is_reported_once),
-	                                   WATCHED(queue_overflow_reports_all_files),
-	                                   WATCHED(queue_overflow_wakes_waiter),
-	                                   WATCHED(wait_times_out_and_is_woken),
-	                                   WATCHED(wait_ends_without_reader),
-	                                   TEST(wait_without_watch_is_einval)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_cases(NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that write among threads that read: each sees its own writes at once. */
-#include "unit.h"
+#include "cases.h"
 #include "catalog_fixture.h"
 #include "linux_only.h"
 
@@ -189,15 +189,15 @@ static void write_and_browse(struct source_fixture *p, bool poll, int rounds)
 }
 
 /* All rounds if SESSIONFS_TEST_ROUNDS is set. */
-static void writer_sees_own_write_among_readers(void **state)
+WATCHED(writer_sees_own_write_among_readers)
 {
 	NEEDS_WATCHES();
-	write_and_browse(*state, false, getenv("SESSIONFS_TEST_ROUNDS") ? MANY_ROUNDS : CHECK_ROUNDS);
+	write_and_browse(p, false, getenv("SESSIONFS_TEST_ROUNDS") ? MANY_ROUNDS : CHECK_ROUNDS);
 }
 
-static void writer_sees_own_write_by_polling(void **state)
+WATCHED(writer_sees_own_write_by_polling)
 {
-	write_and_browse(*state, true, FEW_ROUNDS);
+	write_and_browse(p, true, FEW_ROUNDS);
 }
 
-CASES(WATCHED(writer_sees_own_write_among_readers), WATCHED(writer_sees_own_write_by_polling))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* change: the diff of the change that a call made, from its result, else from its arguments. */
-#include "unit.h"
+#include "cases.h"
 #include "render_fixture.h"
 #include "failing_alloc.h"
 #include "failing_calls.h"
@@ -55,7 +55,7 @@ static void assert_change(const char *call, const char *result, const char *want
 /* With these rows as pi's details.diff. */
 #define DIFF(rows) JSON(,"details":{"diff":rows})
 
-static void patch_is_shown_as_it_is(void **state)
+CASE(patch_is_shown_as_it_is)
 {
 	assert_change(EDITED, JSON(,"details":{"patch":"--- x\n+++ y\n","diff":"+1 z"}), "--- x\n+++ y\n");
 	assert_change(EDITED, JSON(,"details":{"patch":"p\ud800"}), "p\xef\xbf\xbd\n");
@@ -69,7 +69,7 @@ static void patch_is_shown_as_it_is(void **state)
 	assert_change(EDITED, JSON(,"details":"patch"), FROM_ARGUMENTS);
 }
 
-static void rows_become_hunks(void **state)
+CASE(rows_become_hunks)
 {
 	assert_change(EDITED, DIFF(" 1 a\n-2 b\n+2 c\n+3 d\n 3 e"), FRONT "@@ -1,3 +1,4 @@\n a\n-b\n+c\n+d\n e\n");
 	/* The sides of later hunks are apart by the lines that earlier ones added. */
@@ -95,13 +95,13 @@ static void rows_become_hunks(void **state)
 	assert_change(EDITED, DIFF("-1 x"), FRONT "@@ -1,1 +0,0 @@\n-x\n");
 }
 
-static void file_with_rows_is_not_new(void **state)
+CASE(file_with_rows_is_not_new)
 {
 	assert_change(WRITES("x\n"), DIFF("+1 x"), FRONT "@@ -0,0 +1,1 @@\n+x\n");
 	assert_change(WRITES("x\n"), "", FRONT_NEW "@@ -0,0 +1,1 @@\n+x\n");
 }
 
-static void invalid_rows_are_ignored(void **state)
+CASE(invalid_rows_are_ignored)
 {
 	static const char *const rows[] = ITEMS(
 	    DIFF("+1 x\n"), DIFF("+1 x\n\n"), DIFF("+1 x\n*2 y"), DIFF("+1 x\n+ y"), DIFF("+1 x\n+2y"),
@@ -118,7 +118,7 @@ static void invalid_rows_are_ignored(void **state)
 	assert_change(EDITED, DIFF("-99999999999999999999 x"), FROM_ARGUMENTS);
 }
 
-static void arguments_show_their_pieces(void **state)
+CASE(arguments_show_their_pieces)
 {
 	assert_change(
 	    JSON("name":"edit","arguments":{"path":"f","edits":[{"oldText":"a","newText":"b\nc\n"},
@@ -138,7 +138,7 @@ static void arguments_show_their_pieces(void **state)
 }
 
 /* Only changes are shown, with three lines around. Lines that are left out count, also at the end of an edit. */
-static void edits_show_what_differs(void **state)
+CASE(edits_show_what_differs)
 {
 #define TEN "1\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\n9\\n10\\n"
 	assert_change(
@@ -158,7 +158,7 @@ static void edits_show_what_differs(void **state)
 	    "");
 }
 
-static void written_file_is_new(void **state)
+CASE(written_file_is_new)
 {
 	assert_change(WRITES("a\nb\n"), "", FRONT_NEW "@@ -0,0 +1,2 @@\n+a\n+b\n");
 	assert_change(WRITES("a\nb"), "", FRONT_NEW "@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n");
@@ -166,13 +166,13 @@ static void written_file_is_new(void **state)
 	assert_change(WRITES(""), "", "");
 }
 
-static void path_is_one_line(void **state)
+CASE(path_is_one_line)
 {
 	assert_change(JSON("name":"write","arguments":{"path":"a\nb\u0007","content":"x\n"}), "",
 	    "--- /dev/null\n+++ /w/a b \n@@ -0,0 +1,1 @@\n+x\n");
 }
 
-static void only_successful_changes_are_shown(void **state)
+CASE(only_successful_changes_are_shown)
 {
 	static const struct {
 		const char *call, *result;
@@ -211,7 +211,7 @@ static void assert_counts(const char *diff, uint64_t added, uint64_t removed)
 	assert_int_equal(minus, 20 + removed);
 }
 
-static void lines_are_counted_after_the_first_hunk(void **state)
+CASE(lines_are_counted_after_the_first_hunk)
 {
 	assert_counts("", 0, 0);
 	assert_counts("--- a\n+++ b\n", 0, 0);
@@ -221,7 +221,7 @@ static void lines_are_counted_after_the_first_hunk(void **state)
 	assert_counts("\n--- x\n@@ -1 +1,2 @@\n-a\n+--b\n+c", 2, 1);
 }
 
-static void failed_read_is_returned(void **state)
+CASE(failed_read_is_returned)
 {
 	enum { READ_AHEAD = 1 << 16 }; /* more than is read with the call */
 	CLEANUP_BUF struct buf out = BUF_INIT, result = BUF_INIT;
@@ -236,7 +236,7 @@ static void failed_read_is_returned(void **state)
 }
 
 /* An allocation that fails gives an error, never another diff. */
-static void change_without_memory_is_an_error(void **state)
+CASE(change_without_memory_is_an_error)
 {
 	static const char *const results[] = {"", DIFF("-1 a\n+1 b"), JSON(,"details":{"patch":"p"})};
 	static const char *const wants[] = {FROM_ARGUMENTS, FRONT "@@ -1,1 +1,1 @@\n-a\n+b\n", "p\n"};
@@ -260,8 +260,4 @@ static void change_without_memory_is_an_error(void **state)
 	}
 }
 
-CASES(CASE(patch_is_shown_as_it_is), CASE(rows_become_hunks), CASE(file_with_rows_is_not_new),
-      CASE(invalid_rows_are_ignored), CASE(arguments_show_their_pieces), CASE(edits_show_what_differs),
-      CASE(written_file_is_new), CASE(path_is_one_line), CASE(only_successful_changes_are_shown),
-      CASE(lines_are_counted_after_the_first_hunk), CASE(failed_read_is_returned),
-      CASE(change_without_memory_is_an_error))
+RUN_CASES(NULL, NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/cmd/check.h"
 #include "session_lines.h"
 #include "files.h"
@@ -50,7 +50,9 @@ static char *check(const char *root, const struct check_options *o, FILE *progre
 	return text;
 }
 
-static void valid_sessions_print_nothing(void **state)
+#define TEST(f) CASE_WITH(f, set_up, tear_down)
+
+TEST(valid_sessions_print_nothing)
 {
 	size_t found = 99;
 	make_dir(*state, "--a--");
@@ -63,7 +65,7 @@ static void valid_sessions_print_nothing(void **state)
 	assert_int_equal(found, 0);
 }
 
-static void each_problem_prints_one_line(void **state)
+TEST(each_problem_prints_one_line)
 {
 	size_t found = 0;
 	make_dir(*state, "b");
@@ -97,7 +99,7 @@ static void each_problem_prints_one_line(void **state)
 }
 
 /* The current branch has less than a tenth of the longest one. */
-static void short_current_branch_is_reported(void **state)
+TEST(short_current_branch_is_reported)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	size_t found = 0;
@@ -116,7 +118,7 @@ static void short_current_branch_is_reported(void **state)
 	free(said);
 }
 
-static void progress_line_is_erased(void **state)
+TEST(progress_line_is_erased)
 {
 	static const struct check_options always = {.progress_ms = 1, .progress_always = true};
 	char *drawn = NULL;
@@ -143,7 +145,7 @@ static void progress_line_is_erased(void **state)
 	free(drawn);
 }
 
-static void failure_reason_is_printed(void **state)
+TEST(failure_reason_is_printed)
 {
 	size_t found = 7;
 	assert_int_equal(check_source("/nonexistent/sessions", NULL, stdout, NULL, &found), -ENOENT);
@@ -155,7 +157,4 @@ static void failure_reason_is_printed(void **state)
 	assert_int_equal(found, 7);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-CASES(TEST(valid_sessions_print_nothing), TEST(each_problem_prints_one_line), TEST(short_current_branch_is_reported),
-      TEST(progress_line_is_erased), TEST(failure_reason_is_printed))
+RUN_CASES(NULL, NULL)

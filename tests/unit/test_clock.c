@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/clock.h"
 
-static void units_are_converted(void **state)
+CASE(units_are_converted)
 {
 	assert_int_equal(time_ns((struct timespec){3, 5}), INT64_C(3000000005));
 	assert_int_equal(time_ns((struct timespec){-1, 999999999}), -1);
@@ -15,7 +15,7 @@ static void units_are_converted(void **state)
 }
 
 /* Nanoseconds are carried: the system gets less than a second of them. */
-static void nanoseconds_are_carried(void **state)
+CASE(nanoseconds_are_carried)
 {
 	int64_t before = clock_ns(CLOCK_MONOTONIC);
 	struct timespec t = clock_in(CLOCK_MONOTONIC, INT64_C(2999999999));
@@ -25,7 +25,7 @@ static void nanoseconds_are_carried(void **state)
 	assert_true(time_ns(t) - after <= INT64_C(2999999999));
 }
 
-static void extreme_times_are_ordered(void **state)
+CASE(extreme_times_are_ordered)
 {
 	/* File times before 1970, and where nanoseconds in one number would overflow. */
 	const bool is_wide = sizeof(time_t) == 8;
@@ -39,4 +39,4 @@ static void extreme_times_are_ordered(void **state)
 		}
 }
 
-CASES(CASE(units_are_converted), CASE(nanoseconds_are_carried), CASE(extreme_times_are_ordered))
+RUN_CASES(NULL, NULL)

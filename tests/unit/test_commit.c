@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* commit: values whose append fails, and files that are replaced while they are written to. */
-#include "unit.h"
+#include "cases.h"
 #include "write_fixture.h"
 #include "failing_calls.h"
 
+#define TEST(f) CASE_WITH(f, set_up, tear_down)
+
 /* A label that was saved from a table can be cleared by saving it again. One whose append failed was not saved: if
  * others set the same label, it is theirs. */
-static void a_failed_append_saves_no_rows(void **state)
+TEST(a_failed_append_saves_no_rows)
 {
 	CLEANUP_BUF struct buf table = BUF_INIT;
 	struct source_fixture *p = *state;
@@ -45,7 +47,7 @@ static void replace_without_a(void)
 }
 
 /* The file is replaced after the entry was found in it: the value goes to the new file, or nowhere. */
-static void an_entry_is_found_again_after_a_replacement(void **state)
+TEST(an_entry_is_found_again_after_a_replacement)
 {
 	struct source_fixture *p = *state;
 	static const struct {
@@ -76,7 +78,7 @@ static void an_entry_is_found_again_after_a_replacement(void **state)
 }
 
 /* Each call of an append that fails refuses the value, with the reason; later the same value is written. */
-static void a_failing_append_is_refused(void **state)
+TEST(a_failing_append_is_refused)
 {
 	struct source_fixture *p = *state;
 	static const enum call calls[] = {WRITE, FLOCK};
@@ -98,7 +100,4 @@ static void a_failing_append_is_refused(void **state)
 	}
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-CASES(TEST(a_failed_append_saves_no_rows), TEST(an_entry_is_found_again_after_a_replacement),
-      TEST(a_failing_append_is_refused))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* context_build: each case is a session in short form and the expected items of its context. */
-#include "unit.h"
+#include "cases.h"
 #include "render_fixture.h"
 #include "sessionfs/session/context.h"
 
@@ -52,7 +52,7 @@ static void expect_state(const char *text, const char *at, const char *expected)
 	assert_string_equal(got ? got : "none", expected);
 }
 
-static void state_comes_from_branch_end(void **state)
+CASE(state_comes_from_branch_end)
 {
 	expect_state(HEADER, NULL, "none");
 	expect_state(HEADER BARE("model_change", "a", null), NULL, "none");
@@ -79,7 +79,7 @@ static void state_comes_from_branch_end(void **state)
 	expect_state(HEADER USER("a", "b", "x") BARE("label", "b", "c") BARE("label", "c", "b"), NULL, "none");
 }
 
-static void many_edits_are_applied(void **state)
+CASE(many_edits_are_applied)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, expected = BUF_INIT;
 	buf_adds(&text, HEADER LINE({"type":"message","id":"m0","parentId":null,"message":{"role":"user"}}));
@@ -101,7 +101,7 @@ static void many_edits_are_applied(void **state)
 	expect(buf_cstr(&text), buf_cstr(&expected));
 }
 
-static void v1_indexes_are_resolved(void **state)
+CASE(v1_indexes_are_resolved)
 {
 	const char *text = AS_IS(LINE({"type":"session","id":"s"})
 	    LINE({"type":"message","message":{"role":"user","content":"one"}})
@@ -130,7 +130,7 @@ static void expect_sent(const char *text, bool expected)
 }
 
 /* One message that is sent is enough, wherever it is. With an edit, the lines are read. */
-static void any_sent_message_counts(void **state)
+CASE(any_sent_message_counts)
 {
 	expect_sent(HEADER, false);
 	expect_sent(HEADER USER("a", null, "x"), true);
@@ -153,5 +153,4 @@ static void any_sent_message_counts(void **state)
 	expect_sent(HEADER USER("a", null, "x") USER("b", "a", "x") EDIT("e", "b", "b", null), true);
 }
 
-CASES(CASE(many_edits_are_applied), CASE(v1_indexes_are_resolved), CASE(any_sent_message_counts),
-      CASE(state_comes_from_branch_end))
+RUN_CASES(NULL, NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/counters.h"
 
 static void count(struct counters *t, struct span name)
@@ -15,7 +15,7 @@ static void expect(const struct counters *t, size_t i, struct span name, size_t 
 	assert_int_equal(*(const size_t *)counters_value(t, i), n);
 }
 
-static void names_are_copied_in_order(void **state)
+CASE(names_are_copied_in_order)
 {
 	struct counters t = COUNTERS_INIT(size_t);
 	char name[] = "user";
@@ -40,7 +40,7 @@ static void names_are_copied_in_order(void **state)
 	counters_release(&t);
 }
 
-static void values_stay(void **state)
+CASE(values_stay)
 {
 	struct counters t = COUNTERS_INIT(size_t);
 	size_t *first = counters_get(&t, span_of("0"));
@@ -56,4 +56,4 @@ static void values_stay(void **state)
 	counters_release(&t);
 }
 
-CASES(CASE(names_are_copied_in_order), CASE(values_stay))
+RUN_CASES(NULL, NULL)

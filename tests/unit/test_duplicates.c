@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* duplicates: the table of marks, and the session for which an entry in several sessions counts. */
-#include "unit.h"
+#include "cases.h"
 #include "../../src/find/find_impl.h"
 #include "failing_alloc.h"
 #include "sessionfs/base/cancel.h"
@@ -48,8 +48,10 @@ static int end(void **state)
 
 /* ---- the table ---- */
 
+#define TEST(f) CASE_WITH(f, begin, end)
+
 /* Each mark keeps its first owner while the table grows. */
-static void a_mark_keeps_its_first_owner(void **state)
+TEST(a_mark_keeps_its_first_owner)
 {
 	enum { MARKS = 5000, ROUND = 100 };
 	struct some_facts *s = *state;
@@ -65,7 +67,7 @@ static void a_mark_keeps_its_first_owner(void **state)
 }
 
 /* A table of one thread records only that a mark was seen. */
-static void a_table_without_a_lock_has_one_owner(void **state)
+CASE(a_table_without_a_lock_has_one_owner)
 {
 	enum { MARKS = 48 };
 	struct duplicate_table d = {0};
@@ -79,7 +81,7 @@ static void a_table_without_a_lock_has_one_owner(void **state)
 }
 
 /* The other bits of marks with the same cell differ, also at the end of the table. */
-static void marks_with_the_same_cell_differ(void **state)
+CASE(marks_with_the_same_cell_differ)
 {
 	enum { MARKS = 48 };
 	struct duplicate_table d = {0};
@@ -98,7 +100,7 @@ static void marks_with_the_same_cell_differ(void **state)
 }
 
 /* At most four fifths of the cells are in use. */
-static void a_table_grows_when_it_is_full(void **state)
+CASE(a_table_grows_when_it_is_full)
 {
 	struct duplicate_table d = {0};
 	assert_int_equal(duplicates_memory(&d), 0);
@@ -121,7 +123,7 @@ static void a_table_grows_when_it_is_full(void **state)
 }
 
 /* A released table is empty, and can be used again. */
-static void a_released_table_keeps_its_lock(void **state)
+TEST(a_released_table_keeps_its_lock)
 {
 	struct some_facts *s = *state;
 	uint64_t marks[] = {mark_of(1)};
@@ -138,7 +140,7 @@ static void a_released_table_keeps_its_lock(void **state)
 /* ---- sessions ---- */
 
 /* An entry of two sessions is excluded from the second. */
-static void a_second_owner_is_excluded(void **state)
+TEST(a_second_owner_is_excluded)
 {
 	struct some_facts *s = *state;
 	uint64_t first[] = {mark_of(1), mark_of(2)}, third[] = {mark_of(2), mark_of(3)}, other[] = {mark_of(4)};
@@ -162,7 +164,7 @@ static void a_second_owner_is_excluded(void **state)
 }
 
 /* A session that is added again owns what it owned. An entry without a mark belongs to no session. */
-static void a_session_owns_its_marks(void **state)
+TEST(a_session_owns_its_marks)
 {
 	struct some_facts *s = *state;
 	uint64_t marks[] = {mark_of(1), 0}, more[] = {mark_of(1), 0, mark_of(2)}, other[] = {0, 0};
@@ -177,7 +179,7 @@ static void a_session_owns_its_marks(void **state)
 }
 
 /* A session that may repeat its own ids is compared, and stays so. */
-static void a_session_that_repeats_ids_is_compared(void **state)
+TEST(a_session_that_repeats_ids_is_compared)
 {
 	struct some_facts *s = *state;
 	uint64_t marks[] = {mark_of(1)};
@@ -191,7 +193,7 @@ static void a_session_that_repeats_ids_is_compared(void **state)
 	assert_false(s->d.is_current);
 }
 
-static void a_session_that_finds_no_memory_is_not_added(void **state)
+TEST(a_session_that_finds_no_memory_is_not_added)
 {
 	struct some_facts *s = *state;
 	uint64_t marks[100];
@@ -252,7 +254,7 @@ static bool is_duplicate(const struct some_facts *s, uint32_t slot, size_t i)
 }
 
 /* An entry counts for the session that was created first, whichever was read first. */
-static void the_oldest_session_counts_an_entry(void **state)
+TEST(the_oldest_session_counts_an_entry)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, 2000, "b", 1, 2, 3);
@@ -279,7 +281,7 @@ static void the_oldest_session_counts_an_entry(void **state)
 }
 
 /* Sessions of one age are in the order of their files; a session without a time is the last. */
-static void equal_ages_are_ordered_by_file(void **state)
+TEST(equal_ages_are_ordered_by_file)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, NAN, "a", 1);
@@ -295,7 +297,7 @@ static void equal_ages_are_ordered_by_file(void **state)
 }
 
 /* An entry that occurs twice in one session counts once. One without a mark counts each time. */
-static void an_entry_counts_once_in_its_session(void **state)
+TEST(an_entry_counts_once_in_its_session)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, 1000, "a", 1, 1, 0, 0);
@@ -308,7 +310,7 @@ static void an_entry_counts_once_in_its_session(void **state)
 }
 
 /* Neither a mark after the last one of a session nor a session after the last one is used. */
-static void nothing_after_the_last_is_compared(void **state)
+TEST(nothing_after_the_last_is_compared)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, 1000, "a", 1);
@@ -324,7 +326,7 @@ static void nothing_after_the_last_is_compared(void **state)
 }
 
 /* Nothing is compared while the last result holds. */
-static void a_current_result_is_used_again(void **state)
+TEST(a_current_result_is_used_again)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, 1000, "a", 1);
@@ -351,7 +353,7 @@ static bool is_cancelled(void *arg)
 	return true;
 }
 
-static void a_comparison_can_be_cancelled(void **state)
+TEST(a_comparison_can_be_cancelled)
 {
 	struct some_facts *s = *state;
 	unsigned calls = 0;
@@ -374,7 +376,7 @@ static void a_comparison_can_be_cancelled(void **state)
 	assert_false(s->d.is_current);
 }
 
-static void a_comparison_that_finds_no_memory_fails(void **state)
+TEST(a_comparison_that_finds_no_memory_fails)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, 1000, "a", 1);
@@ -389,12 +391,4 @@ static void a_comparison_that_finds_no_memory_fails(void **state)
 	assert_true(is_duplicate(s, 1, 0));
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
-CASES(TEST(a_mark_keeps_its_first_owner), CASE(a_table_without_a_lock_has_one_owner),
-      CASE(marks_with_the_same_cell_differ), CASE(a_table_grows_when_it_is_full), TEST(a_released_table_keeps_its_lock),
-      TEST(a_second_owner_is_excluded), TEST(a_session_owns_its_marks), TEST(a_session_that_repeats_ids_is_compared),
-      TEST(a_session_that_finds_no_memory_is_not_added), TEST(the_oldest_session_counts_an_entry),
-      TEST(equal_ages_are_ordered_by_file), TEST(an_entry_counts_once_in_its_session),
-      TEST(nothing_after_the_last_is_compared), TEST(a_current_result_is_used_again),
-      TEST(a_comparison_can_be_cancelled), TEST(a_comparison_that_finds_no_memory_fails))
+RUN_CASES(NULL, NULL)

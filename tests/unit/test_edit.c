@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Records as pi writes them: keys and their order, parents, ids; none for an edit without effect. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/write/edit.h"
 #include "edit_fixture.h"
 
@@ -59,14 +59,14 @@ static void assert_refused(const char *file, const struct edit *e, int rc)
 
 /* ---- labels ---- */
 
-static void label_is_appended(void **state)
+CASE(label_is_appended)
 {
 	assert_label_edit(TWO, 0, span_of("auth works"), LABEL("@0", "b", "a", "auth works"));
 	assert_label_edit(TWO, 0, SPAN_LIT("\"\\\t\x01\x7f\xe2\x82\xac"),
 	    "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"b\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"targetId\":\"a\",\"label\":\"\\\"\\\\\\t\\u0001\x7f\xe2\x82\xac\"}\n");
 }
 
-static void label_without_effect_appends_nothing(void **state)
+CASE(label_without_effect_appends_nothing)
 {
 	assert_label_edit(TWO LABEL("c", "b", "a", "old"), 0, span_of(""), UNLABEL("@0", "c", "a"));
 	assert_label_edit(TWO, 0, span_of(""), "");
@@ -78,7 +78,7 @@ static void label_without_effect_appends_nothing(void **state)
 }
 
 /* Each record's parent is the one before; records without effect are omitted. */
-static void label_records_are_chained(void **state)
+CASE(label_records_are_chained)
 {
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("")}, {2, SPAN_LIT("two")}};
 	assert_edit(TWO USER("c", "b", "hi"), &(struct edit){.records = edit_labels, .labels = l, .n = 3}, false,
@@ -87,7 +87,7 @@ static void label_records_are_chained(void **state)
 }
 
 /* The first records follow the foreign line: no record may have that as its parent. */
-static void no_record_follows_foreign_line(void **state)
+CASE(no_record_follows_foreign_line)
 {
 	const struct edit_label l[] = {{0, SPAN_LIT("one")}, {1, SPAN_LIT("two")}};
 	struct edit e = {.records = edit_labels, .labels = l, .n = 2};
@@ -109,7 +109,7 @@ static void no_record_follows_foreign_line(void **state)
 	assert_non_null(strstr(buf_cstr(&second), JSON("parentId":"d")));
 }
 
-static void ids_as_they_stand(void **state)
+CASE(ids_as_they_stand)
 {
 	assert_label_edit(HEADER USER(12, null, "hi"), 0, span_of("x"), LABEL("@0", 12, 12, "x"));
 	assert_label_edit(HEADER USER("\u0061\"", null, "hi") USER(1e2, null, "hi"), 0, span_of("x"),
@@ -121,7 +121,7 @@ static void ids_as_they_stand(void **state)
 	    0, span_of("x"), LABEL("@0", "b�", "b�", "x"));
 }
 
-static void parent_can_be_addressed(void **state)
+CASE(parent_can_be_addressed)
 {
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
@@ -131,7 +131,7 @@ static void parent_can_be_addressed(void **state)
 	assert_pattern(buf_span(&out), INFO("@0", "b", "n"));
 }
 
-static void unknown_entries_are_refused(void **state)
+CASE(unknown_entries_are_refused)
 {
 	const struct edit_label none = {5, SPAN_LIT("x")}, twice = {0, SPAN_LIT("x")};
 	const struct edit_label second[] = {{1, SPAN_LIT("fine")}, {0, SPAN_LIT("x")}};
@@ -148,7 +148,7 @@ static void unknown_entries_are_refused(void **state)
 
 /* ---- the name ---- */
 
-static void name_is_appended(void **state)
+CASE(name_is_appended)
 {
 	assert_name_edit(TWO, "Refactor auth", INFO("@0", "b", "Refactor auth"));
 	assert_name_edit(HEADER, "x", INFO("@0", null, "x"));
@@ -159,7 +159,7 @@ static void name_is_appended(void **state)
 
 /* ---- branches and the leaf ---- */
 
-static void branch_appends_summary(void **state)
+CASE(branch_appends_summary)
 {
 	assert_branch_edit(TWO, 0, "Tried A,\nfailed", SUMMARY("@0", "a", "b", "Tried A,\nfailed"));
 	assert_branch_edit(HEADER USER(1, null, "hi") USER(2, 1, "hi"), 0, "x", SUMMARY("@0", 1, 2, "x"));
@@ -167,7 +167,7 @@ static void branch_appends_summary(void **state)
 	assert_branch_edit(TWO, 1, "x", SUMMARY("@0", "b", "b", "x"));
 }
 
-static void unchanged_branch_appends_nothing(void **state)
+CASE(unchanged_branch_appends_nothing)
 {
 	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x"), 0, "x", "");
 	assert_branch_edit(TWO SUMMARY("c", "a", "x", "x") SUMMARY("d", "a", "x", ""), 0, "x", "");
@@ -176,13 +176,13 @@ static void unchanged_branch_appends_nothing(void **state)
 }
 
 /* A summary that is a number is not empty; a missing one is. */
-static void odd_summaries_are_compared(void **state)
+CASE(odd_summaries_are_compared)
 {
 	assert_leaf_edit(TWO SUMMARY("c", "a", "x", 7), 0, SUMMARY("@0", "a", "c", ""));
 	assert_leaf_edit(TWO LINE({"type":"branch_summary","id":"c","parentId":"a","fromId":"b"}), 0, "");
 }
 
-static void leaf_appends_empty_summary(void **state)
+CASE(leaf_appends_empty_summary)
 {
 	assert_leaf_edit(TWO, 0, SUMMARY("@0", "a", "b", ""));
 	assert_leaf_edit(TWO, 1, "");
@@ -193,7 +193,7 @@ static void leaf_appends_empty_summary(void **state)
 }
 
 /* Other lines were appended meanwhile: it is written again, as new. */
-static void each_edit_is_written_again(void **state)
+CASE(each_edit_is_written_again)
 {
 	const struct edit_label l = {0, SPAN_LIT("old")};
 	assert_edit(TWO LABEL("c", "b", "a", "old") USER("d", "b", "hi"),
@@ -209,7 +209,7 @@ static void each_edit_is_written_again(void **state)
 
 /* ---- context edits ---- */
 
-static void context_edit_is_written_again(void **state)
+CASE(context_edit_is_written_again)
 {
 	static const char file[] = AS_IS(TWO
 	    LINE({"type":"context_edit","id":"c","parentId":"b","targetId":"a","replacement":null}) USER("d", "b", "hi"));
@@ -224,7 +224,7 @@ static void context_edit_is_written_again(void **state)
 }
 
 /* Each block needs its fields, and a message takes only the blocks of its role. */
-static void blocks_of_a_context_edit_are_checked(void **state)
+CASE(blocks_of_a_context_edit_are_checked)
 {
 	enum { USER_TAKES = 1, ASSISTANT_TAKES = 2 };
 	static const struct {
@@ -270,7 +270,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Many at once: all of 8 hex digits, all different. */
-static void ids_differ(void **state)
+CASE(ids_differ)
 {
 	enum { N = 5000 };
 	CLEANUP(fixture_release) struct fixture f;
@@ -295,9 +295,4 @@ static void ids_differ(void **state)
 		assert_memory_not_equal(ids[i - 1], ids[i], 8);
 }
 
-CASES(CASE(label_is_appended), CASE(label_without_effect_appends_nothing), CASE(label_records_are_chained),
-      CASE(no_record_follows_foreign_line), CASE(ids_as_they_stand), CASE(unknown_entries_are_refused),
-      CASE(parent_can_be_addressed), CASE(name_is_appended), CASE(branch_appends_summary),
-      CASE(unchanged_branch_appends_nothing), CASE(leaf_appends_empty_summary), CASE(odd_summaries_are_compared),
-      CASE(blocks_of_a_context_edit_are_checked), CASE(context_edit_is_written_again), CASE(each_edit_is_written_again),
-      CASE(ids_differ))
+RUN_CASES(NULL, NULL)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* labels.tsv read back: its changes, and every kind of error. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/write/edit.h"
 #include "sessionfs/render/render.h"
-
-#include <time.h>
 
 #include "session_fixture.h"
 
@@ -59,7 +57,7 @@ static void assert_bad(const char *file, const char *table, unsigned line)
 	assert_memory_equal(out.p, expected, strlen(expected));
 }
 
-static void changed_cells_set_labels(void **state)
+CASE(changed_cells_set_labels)
 {
 	assert_table(LABELLED, "a\tone\tuser: hi\nb\ttwo\tuser: hi\nc\t\tuser: hi\n", "");
 	assert_table(LABELLED, "a\tnew\tuser: hi\nb\ttwo\tuser: hi\nc\tthree\tuser: hi\n", "0=new;2=three;");
@@ -77,7 +75,7 @@ static void changed_cells_set_labels(void **state)
 	assert_table(LABELLED, "a\tone\t\\x bad \\\tmore\tand more\nb\ttwo", "");
 }
 
-static void comments_are_ignored(void **state)
+CASE(comments_are_ignored)
 {
 	assert_table(LABELLED, "# a comment\n\n  \n \t \n#\n#a\tx\na\tone\n\nb\ttwo\n\n", "");
 	/* An id that begins with # is not a comment. */
@@ -86,7 +84,7 @@ static void comments_are_ignored(void **state)
 	assert_bad(HEADER USER("#1", null, "hi"), "#1\n", 1);
 }
 
-static void bad_rows_are_refused(void **state)
+CASE(bad_rows_are_refused)
 {
 	assert_bad(LABELLED, "a\tone\nnone\tx\n", 2);
 	assert_bad(LABELLED, "\tx\n", 1);
@@ -98,14 +96,14 @@ static void bad_rows_are_refused(void **state)
 }
 
 /* The first error ends it, even after good rows. */
-static void names_the_line(void **state)
+CASE(names_the_line)
 {
 	assert_table(LABELLED, "a\tnew\nb\\tx\nnone\tx\n", "! line 2: no TAB after the id");
 	assert_table(LABELLED, "a\tnew\nnone\tx\n", "! line 2: no entry has this id");
 	assert_table(LABELLED, "a\tnew\na\tx\n", "! line 2: this id already has a row");
 }
 
-static void escapes_are_decoded(void **state)
+CASE(escapes_are_decoded)
 {
 	assert_table(THREE, "a\tt\\tb\\\\\\\\n\n", "0=t\tb\\\\n;");
 	assert_bad(THREE, "a\t\\x\n", 1);
@@ -117,7 +115,7 @@ static void escapes_are_decoded(void **state)
 }
 
 /* A cell refuses the texts that a label's file refuses, and the same texts clear the label. */
-static void cells_are_checked_like_labels(void **state)
+CASE(cells_are_checked_like_labels)
 {
 	static const char *const bad[] = {"a\\nb", "a\\n", "\\0", "\xff", "\xed\xa0\x80", "a\xc3", "\xef\xbb\xbfx"};
 	for (size_t i = 0; i < COUNT(bad); i++) {
@@ -129,7 +127,7 @@ static void cells_are_checked_like_labels(void **state)
 }
 
 /* ids as the table shows them: components. */
-static void ids_are_components(void **state)
+CASE(ids_are_components)
 {
 	assert_table(HEADER USER("a/b", null, "hi") USER(12, null, "hi") USER("12", null, "hi"),
 	    "a%2Fb\tx\n12\ty\n12~2\tz\n", "0=x;1=y;2=z;");
@@ -138,7 +136,7 @@ static void ids_are_components(void **state)
 }
 
 /* Without a caller that knows what this table has saved, others made all changes. */
-static void without_a_caller_changes_are_of_others(void **state)
+CASE(without_a_caller_changes_are_of_others)
 {
 	CLEANUP(fixture_release) struct fixture f;
 	CLEANUP_BUF struct buf text = BUF_INIT, why = BUF_INIT;
@@ -151,7 +149,7 @@ static void without_a_caller_changes_are_of_others(void **state)
 	assert_int_equal(saved.line, 6);
 }
 
-static void long_labels_are_refused(void **state)
+CASE(long_labels_are_refused)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, expected = BUF_INIT;
 	buf_addf(&b, "a\t%04095d\\t\n", 0);
@@ -163,7 +161,7 @@ static void long_labels_are_refused(void **state)
 }
 
 /* Saving the table unchanged changes nothing, even labels that it cannot show exactly. */
-static void unchanged_table_changes_nothing(void **state)
+CASE(unchanged_table_changes_nothing)
 {
 	static const char *const odd[] = ITEMS(
 	    JSON("\ud800"), JSON("a\u0000b"), "\"\xff\xfe\"", JSON("a\tb\nc\\d"), JSON(" "), JSON("\\t"), "12",
@@ -192,7 +190,7 @@ static void unchanged_table_changes_nothing(void **state)
 #define CLEARED LABELLED LABEL("l3", "l2", "a", null)
 
 /* Rows unchanged since the table was read keep later changes by others. */
-static void unchanged_rows_keep_later_changes(void **state)
+CASE(unchanged_rows_keep_later_changes)
 {
 	assert_table(CHANGED, AS_OF(6) "a\tone\nb\ttwo\nc\t\n", "");
 	assert_table(CHANGED, AS_OF(6) "a\tmine\nb\ttwo\nc\t\n", "0=mine;");
@@ -223,7 +221,7 @@ static void unchanged_rows_keep_later_changes(void **state)
 }
 
 /* Labels saved earlier from the same table can be undone. */
-static void saved_labels_can_be_undone(void **state)
+CASE(saved_labels_can_be_undone)
 {
 	static const char file[] = AS_IS(LABELLED LABEL("l3", "l2", "a", "own one") LABEL("l4", "l3", "b", "others")
 	    LABEL("l5", "l4", "c", "own three"));
@@ -233,7 +231,7 @@ static void saved_labels_can_be_undone(void **state)
 }
 
 /* The time is linear in the number of rows. */
-static void time_is_linear_in_rows(void **state)
+CASE(time_is_linear_in_rows)
 {
 	enum { N = 100000 };
 	CLEANUP(fixture_release) struct fixture f;
@@ -266,7 +264,4 @@ static void time_is_linear_in_rows(void **state)
 	assert_int_equal(n, N);
 }
 
-CASES(CASE(changed_cells_set_labels), CASE(comments_are_ignored), CASE(bad_rows_are_refused), CASE(names_the_line),
-      CASE(escapes_are_decoded), CASE(cells_are_checked_like_labels), CASE(unchanged_rows_keep_later_changes),
-      CASE(saved_labels_can_be_undone), CASE(ids_are_components), CASE(without_a_caller_changes_are_of_others),
-      CASE(long_labels_are_refused), CASE(unchanged_table_changes_nothing), CASE(time_is_linear_in_rows))
+RUN_CASES(NULL, NULL)

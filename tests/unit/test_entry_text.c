@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* entry_text: the text of an entry, and all.txt, which consists of it. */
-#include "unit.h"
+#include "cases.h"
 #include "render_fixture.h"
 #include "failing_alloc.h"
 #include "sessionfs/render/entry_text.h"
-
-#include <errno.h>
 
 static int add_parts(struct entry_text *parts, const struct record *r, struct buf *out)
 {
@@ -37,7 +35,7 @@ static void assert_says(const char *line, const struct format *format, const cha
 }
 
 /* arguments.txt: all.txt's text of a call, wherever it is appended. */
-static void arguments_are_lines(void **state)
+CASE(arguments_are_lines)
 {
 	static const char *const samples[][2] = ITEMS(
 	    {JSON({"command":"one\ttwo\nthree\n","b":"","c":[ 1 ]}), "command: one\ttwo\nthree\nb: \nc: [1]\n"},
@@ -64,7 +62,7 @@ static void arguments_are_lines(void **state)
 	}
 }
 
-static void errors_without_text_are_shown(void **state)
+CASE(errors_without_text_are_shown)
 {
 	static const char *const samples[][2] = ITEMS(
 	    {RECORD_OF("role":"toolResult","content":"no","isError":true),
@@ -86,7 +84,7 @@ static void errors_without_text_are_shown(void **state)
 		assert_says(samples[i][0], NULL, samples[i][1]);
 }
 
-static void parts_fail_without_memory(void **state)
+CASE(parts_fail_without_memory)
 {
 	static const char line[] = AS_IS(
 	    "{\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"e\",\"arguments\":{\"a\":[\"\xff\"]}}]}}");
@@ -117,7 +115,7 @@ static void assert_all(const char *lines, const char *want)
 	assert_int_equal(render_all_exists(f.s), *want != '\0');
 }
 
-static void all_txt_has_every_branch(void **state)
+CASE(all_txt_has_every_branch)
 {
 	assert_all(HEADER USER("a", null, "one\n\ntwo") USER("b", "a", "left") USER("c", "a", "right")
 	    LABEL("d", "c", "b", "keep") ENTRY("model_change", "e", "d", "modelId":"m") INFO("f", "e", "Name") "5\n"
@@ -128,5 +126,4 @@ static void all_txt_has_every_branch(void **state)
 	assert_all(HEADER BARE("message", "a", null) USER("b", null, "\n"), "");
 }
 
-CASES(CASE(arguments_are_lines), CASE(parts_fail_without_memory), CASE(errors_without_text_are_shown),
-      CASE(all_txt_has_every_branch))
+RUN_CASES(NULL, NULL)

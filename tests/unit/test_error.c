@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each errno has one meaning, and one that is not named here means that the file could not be read. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/error.h"
 
 static enum error_meaning expected(int err)
@@ -20,7 +20,7 @@ static enum error_meaning expected(int err)
 	return err ? MEANS_UNREADABLE : MEANS_SUCCESS;
 }
 
-static void each_errno_has_one_meaning(void **state)
+CASE(each_errno_has_one_meaning)
 {
 	for (int err = 0; err < 200; err++) {
 		enum error_meaning means = expected(err);
@@ -34,11 +34,11 @@ static void each_errno_has_one_meaning(void **state)
 }
 
 /* A server's ESTALE is not a file that was replaced. */
-static void stale_handle_of_a_server_is_unreadable(void **state)
+CASE(stale_handle_of_a_server_is_unreadable)
 {
 	assert_int_equal(error_of_source(ESTALE), -EREMOTEIO);
 	assert_int_equal(error_of_source(ENOTCONN), -ENOTCONN);
 	assert_int_equal(error_meaning(error_of_source(ESTALE)), MEANS_UNREADABLE);
 }
 
-CASES(CASE(each_errno_has_one_meaning), CASE(stale_handle_of_a_server_is_unreadable))
+RUN_CASES(NULL, NULL)

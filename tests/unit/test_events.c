@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes in a real directory, and the lines of their events. */
-#include "unit.h"
+#include "cases.h"
 #include "../../src/cmd/events.c"
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
@@ -79,7 +79,9 @@ static void assert_told(struct world *w, const char *text)
 
 #define OF_A AS_IS("session":"sid-a","path":"projects/w/a")
 
-static void appended_entries_emit_events(void **state)
+#define WORLD(f) CASE_WITH(f, begin, end)
+
+WORLD(appended_entries_emit_events)
 {
 	struct world *w = *state;
 	assert_string_equal(told(w), "");
@@ -108,7 +110,7 @@ static void assert_message(struct world *w, const char *fields, const char *want
 	    told(w), "\"event\":\"replaced\",\"session\":\"sid-a\",\"path\":\"projects/w/a\",\"state\":\"working\"}\n");
 }
 
-static void message_events_have_role_and_stop_reason(void **state)
+WORLD(message_events_have_role_and_stop_reason)
 {
 	struct world *w = *state;
 	assert_message(w, JSON("role":"assistant","content":[],"stopReason":"stop"),
@@ -133,7 +135,7 @@ static void message_events_have_role_and_stop_reason(void **state)
 }
 
 /* jq ends at half a surrogate pair. */
-static void lone_surrogate_becomes_replacement_character(void **state)
+WORLD(lone_surrogate_becomes_replacement_character)
 {
 	struct world *w = *state;
 	append(&w->place, A, LINE({"type":"\udc00x","id":"o","parentId":"e1"}));
@@ -144,7 +146,7 @@ static void lone_surrogate_becomes_replacement_character(void **state)
 	assert_told(w, "\"entry\":\"e1\",\"label\":[\"\uFFFD\",1]}\n");
 }
 
-static void partial_line_emits_event_when_complete(void **state)
+WORLD(partial_line_emits_event_when_complete)
 {
 	struct world *w = *state;
 	append(&w->place, A, "{\"type\":\"label\",\"id\":\"l1\",");
@@ -158,7 +160,7 @@ static void partial_line_emits_event_when_complete(void **state)
 	assert_string_equal(told(w), "");
 }
 
-static void label_and_name_events(void **state)
+WORLD(label_and_name_events)
 {
 	struct world *w = *state;
 	append(&w->place, A,
@@ -175,7 +177,7 @@ static void label_and_name_events(void **state)
 }
 
 /* Rights concern only the kernel's names. Lost events name every file: only differences are published. */
-static void unchanged_session_emits_no_event(void **state)
+WORLD(unchanged_session_emits_no_event)
 {
 	NEEDS_WATCHES();
 	struct world *w = *state;
@@ -190,7 +192,7 @@ static void unchanged_session_emits_no_event(void **state)
 	assert_string_equal(lines_of(w, &all, 1), "");
 }
 
-static void create_move_and_remove_events(void **state)
+WORLD(create_move_and_remove_events)
 {
 	struct world *w = *state;
 	put(&w->place, "--w--/b.jsonl", HEADER_OF("sid-b", "/w"));
@@ -263,7 +265,7 @@ int __wrap_catalog_session_get(struct catalog *c, uint32_t slot, struct session 
 }
 
 /* Comparing every removed file with every new one would take a minute of CPU time. */
-static void many_moves_take_linear_time(void **state)
+WORLD(many_moves_take_linear_time)
 {
 	struct world *w = *state;
 	struct catalog_change *changes = calloc(2 * MOVED, sizeof *changes);
@@ -287,7 +289,7 @@ static void many_moves_take_linear_time(void **state)
 }
 
 /* Entries of one batch are in lines of at most 500. */
-static void many_entries_emit_several_events(void **state)
+WORLD(many_entries_emit_several_events)
 {
 	struct world *w = *state;
 	struct buf lines CLEANUP_BUF = BUF_INIT;
@@ -305,7 +307,7 @@ static void many_entries_emit_several_events(void **state)
 }
 
 /* The reader knows that lines are missing. Later changes have events again. */
-static void lack_of_memory_emits_lost_event(void **state)
+WORLD(lack_of_memory_emits_lost_event)
 {
 	struct world *w = *state;
 	unsigned lost = 0;
@@ -331,7 +333,7 @@ static void lack_of_memory_emits_lost_event(void **state)
 	assert_true(lost > 0);
 }
 
-static void opening_hides_earlier_changes(void **state)
+WORLD(opening_hides_earlier_changes)
 {
 	NEEDS_WATCHES();
 	struct world *w = *state;
@@ -345,10 +347,4 @@ static void opening_hides_earlier_changes(void **state)
 	assert_non_null(strstr(line, JSON("e3")));
 }
 
-#define WORLD(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
-CASES(WORLD(appended_entries_emit_events), WORLD(message_events_have_role_and_stop_reason),
-      WORLD(lone_surrogate_becomes_replacement_character), WORLD(partial_line_emits_event_when_complete),
-      WORLD(label_and_name_events), WORLD(unchanged_session_emits_no_event), WORLD(create_move_and_remove_events),
-      WORLD(many_moves_take_linear_time), WORLD(many_entries_emit_several_events),
-      WORLD(lack_of_memory_emits_lost_event), WORLD(opening_hides_earlier_changes))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* facts: immutable lists of all sessions, which read only changed ones again; and their days. */
-#include "unit.h"
+#include "cases.h"
 #include "facts_fixture.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/sys.h"
@@ -88,9 +88,8 @@ static void put_three(struct source_fixture *p)
 	put(p, "--a--/used.jsonl", HEADER_AT("used", "2026-01-02T10:00:00.000Z") USED("1", "2026-01-02T09:00:00Z"));
 }
 
-static void sessions_are_sorted_newest_first(void **state)
+FIXTURE_CASE(sessions_are_sorted_newest_first)
 {
-	struct source_fixture *p = *state;
 	put_three(p);
 	struct facts *f CLEANUP_FACTS = open_facts(p);
 	const struct fact_list *list CLEANUP_LIST = all(f);
@@ -109,9 +108,8 @@ static void sessions_are_sorted_newest_first(void **state)
 }
 
 /* The list stays the same while nothing changes, and so do the facts of an unchanged session. */
-static void only_changed_sessions_are_read(void **state)
+FIXTURE_CASE(only_changed_sessions_are_read)
 {
-	struct source_fixture *p = *state;
 	put_three(p);
 	struct facts *f CLEANUP_FACTS = open_facts(p);
 	const struct fact_list *list CLEANUP_LIST = all(f);
@@ -137,9 +135,8 @@ static void only_changed_sessions_are_read(void **state)
 	assert_non_null(find(next, "--a--/new.jsonl"));
 }
 
-static void unreadable_session_is_counted_as_missed(void **state)
+FIXTURE_CASE(unreadable_session_is_counted_as_missed)
 {
-	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	uint64_t last = 0;
 	put_three(p);
@@ -170,9 +167,8 @@ static void unreadable_session_is_counted_as_missed(void **state)
 }
 
 /* Each name in by-date/ needs the list: it is not made again while the same directory cannot be read. */
-static void list_that_lacks_a_directory_is_reused(void **state)
+FIXTURE_CASE(list_that_lacks_a_directory_is_reused)
 {
-	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	put_three(p);
 	put(p, "--b--/other.jsonl", HEADER_AT("other", "2026-01-03T10:00:00.000Z"));
@@ -202,9 +198,8 @@ static void list_that_lacks_a_directory_is_reused(void **state)
 }
 
 /* The others are in the list, and the next list has all. */
-static void constantly_replaced_session_is_skipped(void **state)
+FIXTURE_CASE(constantly_replaced_session_is_skipped)
 {
-	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	put_three(p);
 	struct facts *f CLEANUP_FACTS = open_facts(p);
@@ -280,15 +275,15 @@ static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
 }
 
 /* Each line is read once, for the index; the sums read only a few lines again. */
-static void usage_is_summed_while_indexing(void **state)
+FIXTURE_CASE(usage_is_summed_while_indexing)
 {
-	sum_with_models(*state, 3, true);
+	sum_with_models(p, 3, true);
 }
 
 /* For any number of sums per day and model. */
-static void many_models_are_summed(void **state)
+FIXTURE_CASE(many_models_are_summed)
 {
-	sum_with_models(*state, 12, false);
+	sum_with_models(p, 12, false);
 }
 
 /* The usage of all sessions, and how many were read for that. */
@@ -307,10 +302,9 @@ static unsigned counted(struct facts *f, unsigned *ret_makes)
 
 /* A session's facts are computed once if file names show which is older, twice if they mislead; after a change, only
  * the changed session's are. */
-static void shared_entry_counts_once(void **state)
+FIXTURE_CASE(shared_entry_counts_once)
 {
 #define AT "2026-01-01T10:00:00.000Z"
-	struct source_fixture *p = *state;
 	unsigned n;
 	char name[32];
 	put(p, "--a--/1.jsonl", HEADER_AT("1", AT) USED("1", AT) USED("2", AT));
@@ -344,11 +338,10 @@ static void shared_entry_counts_once(void **state)
 }
 
 /* The usage in tool results counts once: for the subagents' own sessions, as long as they exist. */
-static void results_count_for_subagents(void **state)
+FIXTURE_CASE(results_count_for_subagents)
 {
 #define RESULT_USED(id)                                                                                                \
 	MESSAGE_AT(id, null, AT, "role":"toolResult","content":[],"usage":{"input":40,"cost":{"total":7}})
-	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	put(p, "--a--/s.jsonl", HEADER_AT("s", AT) RESULT_USED("r") USED("1", AT) RESULT_USED("r2"));
 	put(p, "--a--/fork.jsonl", FORK("fork", "s.jsonl") RESULT_USED("r") USED("1", AT) RESULT_USED("own"));
@@ -394,9 +387,8 @@ static uint64_t assert_sum(struct facts *f, uint32_t slot, double total, unsigne
 }
 
 /* Reads only these sessions, and only after a change of one of them. */
-static void subagents_are_summed(void **state)
+FIXTURE_CASE(subagents_are_summed)
 {
-	struct source_fixture *p = *state;
 	put(p, "--a--/s.jsonl", HEADER_AT("s", "2026-01-02T10:00:00.000Z") USED("1", AT) RESULT_USED("r"));
 	put(p, "--a--/s/x.jsonl",
 	    HEADER_AT("x", "2026-01-03T10:00:00.000Z") USED("1", AT) USED("2", AT) RESULT_USED("r"));
@@ -440,9 +432,8 @@ static bool count_down(void *arg)
 }
 
 /* However early it is cancelled, later calls finish: earlier reads count. */
-static void interrupted_refresh_keeps_progress(void **state)
+FIXTURE_CASE(interrupted_refresh_keeps_progress)
 {
-	struct source_fixture *p = *state;
 	_Atomic int left;
 	const struct cancel cancel = {.is_cancelled = count_down, .arg = &left};
 	const struct fact_list *list = NULL;
@@ -463,9 +454,8 @@ static void interrupted_refresh_keeps_progress(void **state)
 }
 
 /* But not while they are in use: each request would read all sessions again. */
-static void unused_facts_are_evicted(void **state)
+FIXTURE_CASE(unused_facts_are_evicted)
 {
-	struct source_fixture *p = *state;
 	put_three(p);
 	open_within(p, 1024);
 	struct facts *f CLEANUP_FACTS = open_facts(p);
@@ -481,7 +471,7 @@ static void unused_facts_are_evicted(void **state)
 
 /* --- days ---------------------------------------------------------------------------- */
 
-static void days_have_names(void **state)
+CASE(days_have_names)
 {
 	static const struct {
 		const char *name;
@@ -496,9 +486,8 @@ static void days_have_names(void **state)
 }
 
 /* A call gets its result later. */
-static void files_table_covers_all_sessions(void **state)
+FIXTURE_CASE(files_table_covers_all_sessions)
 {
-	struct source_fixture *p = *state;
 	put(p, "a/s.jsonl",
 	    HEADER_AT("s", "2026-01-01T10:00:00.000Z")
 	    UNTIMED("1", null, "role":"assistant","content":[CALL("c", "read", "path":"/x")])
@@ -527,10 +516,9 @@ static void files_table_covers_all_sessions(void **state)
 }
 
 /* Facts of earlier versions stay in memory until they are too many: then all sessions are read again. */
-static void unused_facts_are_limited(void **state)
+FIXTURE_CASE(unused_facts_are_limited)
 {
 	enum { CHANGES = 100 };
-	struct source_fixture *p = *state;
 	put(p, "a/s.jsonl", HEADER_AT("s", "2026-01-01T10:00:00.000Z") HI("1"));
 	put(p, "a/t.jsonl", HEADER_AT("t", "2026-01-02T10:00:00.000Z") HI("1"));
 	struct facts *f CLEANUP_FACTS = open_facts(p);
@@ -548,10 +536,9 @@ static void unused_facts_are_limited(void **state)
 }
 
 /* A control character other than TAB, newline and backslash is a space, in any text. */
-static void control_characters_in_cells_become_spaces(void **state)
+FIXTURE_CASE(control_characters_in_cells_become_spaces)
 {
 #define ODD "\\t\\n\\\\\\r\\u0000\\u001b\\u0007\\u007f\\u0085\\u2028."
-	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	put(p, "a/s.jsonl",
 	    "{\"type\":\"session\",\"version\":3,\"id\":\"i" ODD "\",\"timestamp\":\"2026-01-01T10:00:00.000Z\"}\n"
@@ -568,10 +555,4 @@ static void control_characters_in_cells_become_spaces(void **state)
 	assert_non_null(strstr(buf_cstr(&out), "\ta\tp" SHOWN "/m" SHOWN "\t1\t"));
 }
 
-CASES_AFTER(in_utc, TEST(sessions_are_sorted_newest_first), TEST(only_changed_sessions_are_read),
-            TEST(unreadable_session_is_counted_as_missed), TEST(list_that_lacks_a_directory_is_reused),
-            TEST(interrupted_refresh_keeps_progress), TEST(subagents_are_summed), TEST(usage_is_summed_while_indexing),
-            TEST(many_models_are_summed), TEST(unused_facts_are_evicted), CASE(days_have_names),
-            TEST(constantly_replaced_session_is_skipped), TEST(control_characters_in_cells_become_spaces),
-            TEST(files_table_covers_all_sessions), TEST(unused_facts_are_limited), TEST(shared_entry_counts_once),
-            TEST(results_count_for_subagents))
+RUN_CASES(in_utc, NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The modules below the tree, with each allocation and each read failing once: the error is returned, no output is
  * wrong, and the next try succeeds. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/write/edit.h"
 #include "failing_alloc.h"
@@ -97,7 +97,7 @@ static int grow_once(size_t way, unsigned nth)
 	return !failed;
 }
 
-static void allocation_failures_while_growing(void **state)
+CASE(allocation_failures_while_growing)
 {
 	EACH_WAY(w)
 	for (unsigned n = 1; !grow_once(w, n); n++)
@@ -234,7 +234,7 @@ static void say_all(const char *text)
 	}
 }
 
-static void allocation_failures_while_rendering(void **state)
+CASE(allocation_failures_while_rendering)
 {
 	say_all(plain);
 	say_all(HEADER_V1 V1("message") V1("message")
@@ -242,7 +242,7 @@ static void allocation_failures_while_rendering(void **state)
 }
 
 /* The first deferred error counts, and belongs to the current answer. */
-static void deferred_errors_nest(void **state)
+CASE(deferred_errors_nest)
 {
 	int outer = deferred_begin();
 	deferred_set(-EIO);
@@ -257,4 +257,4 @@ static void deferred_errors_nest(void **state)
 	assert_int_equal(deferred_end(deferred_begin(), 0), 0);
 }
 
-CASES(CASE(deferred_errors_nest), CASE(allocation_failures_while_growing), CASE(allocation_failures_while_rendering))
+RUN_CASES(NULL, NULL)

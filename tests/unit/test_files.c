@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* files: which files a call concerns, and its changes to them. tests/lib/files.py implements all the rules again. */
-#include "unit.h"
+#include "cases.h"
 #include "render_fixture.h"
 #include "sessionfs/render/files.h"
 #include "find_fixture.h"
@@ -17,7 +17,7 @@ static const char calls[] = AS_IS(HEADER
     MESSAGE("r3", "r1", "role":"toolResult","toolCallId":"3","content":[],"isError":false));
 /* clang-format on */
 
-static void each_file_call_has_a_row(void **state)
+CASE(each_file_call_has_a_row)
 {
 	assert_renders(render_files, calls,
 	               FILES_HEADING ROW("a", "1-Read_File\tread\tfailed\t/w/x\\t\x1b")
@@ -42,7 +42,7 @@ static void assert_path(const char *cwd, const char *path, const char *want)
 	assert_string_equal(buf_cstr(&out), want ? want : "");
 }
 
-static void relative_paths_are_joined_to_cwd(void **state)
+CASE(relative_paths_are_joined_to_cwd)
 {
 	assert_path(JSON("/w"), JSON("a//b/./../c"), "/w/a/c");
 	assert_path(JSON("/w/"), JSON("../../.."), "/");
@@ -70,7 +70,7 @@ static const char *repeated(struct buf *out, const char *begin, const char *text
 	return buf_cstr(out);
 }
 
-static void a_path_that_is_too_long_is_none(void **state)
+CASE(a_path_that_is_too_long_is_none)
 {
 	struct buf cwd CLEANUP_BUF = BUF_INIT, path CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
 	/* 4,096 bytes, and one more. */
@@ -110,7 +110,7 @@ static void assert_found(const struct fixture *f, const char *query, const char 
 }
 
 /* Only the header contains /w; a path can be escaped. */
-static void file_filter_finds_entries(void **state)
+CASE(file_filter_finds_entries)
 {
 	static const char lines[] =
 	    AS_IS(HEADER USER("u", null, "w/src")
@@ -127,7 +127,7 @@ static void file_filter_finds_entries(void **state)
 	assert_found(&f, "file:src x.c", "1 ");
 }
 
-static void entries_are_found_by_their_nested_calls(void **state)
+CASE(entries_are_found_by_their_nested_calls)
 {
 	CLEANUP(fixture_close) struct fixture f;
 	fixture_open(&f, nested, sizeof nested - 1);
@@ -143,5 +143,4 @@ static void entries_are_found_by_their_nested_calls(void **state)
 	assert_found(&f, "-is:error", "0 ");
 }
 
-CASES(CASE(each_file_call_has_a_row), CASE(relative_paths_are_joined_to_cwd), CASE(a_path_that_is_too_long_is_none),
-      CASE(file_filter_finds_entries), CASE(entries_are_found_by_their_nested_calls))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fold: compared with Python's data on every character. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/fold.h"
 
 /* Later versions of Unicode than ours have more characters. */
@@ -32,7 +32,7 @@ static uint32_t read_next(FILE *f, unsigned *to)
 	return fscanf(f, "%u %u", &c, to) == 2 ? c : UINT32_MAX;
 }
 
-static void every_character(void **state)
+CASE(every_character)
 {
 	FILE *f = popen(ask, "r");
 	unsigned to = 0, folded = 0;
@@ -54,7 +54,7 @@ static void every_character(void **state)
 	assert_true(folded > 1400);
 }
 
-static void every_composed_character(void **state)
+CASE(every_composed_character)
 {
 	FILE *f = popen(ask_composed, "r");
 	unsigned to = 0, n = 0;
@@ -72,7 +72,7 @@ static void every_composed_character(void **state)
 
 /* Each character that compares as another is in the list of candidates, and so is a mark of each that can be
  * decomposed. */
-static void variants_fold_to_character(void **state)
+CASE(variants_fold_to_character)
 {
 	for (uint32_t c = 0; c < 0x2300; c = c == 0x5ff ? 0x1e00 : c + 1) {
 		uint32_t same[FOLD_VARIANTS_MAX], folded = fold_char_full(c);
@@ -102,7 +102,7 @@ static void assert_folded(struct span text, const char *want)
 		fail_msg("`%.*s` is `%.*s`, not `%s`", (int)text.n, text.p, (int)b.n, b.p, want);
 }
 
-static void texts_are_folded(void **state)
+CASE(texts_are_folded)
 {
 	assert_folded(SPAN_LIT("Hello, World! @[`{ and quite some more of IT"),
 	              "hello, world! @[`{ and quite some more of it");
@@ -116,7 +116,7 @@ static void texts_are_folded(void **state)
 }
 
 /* Other encodings of the same text. */
-static void equivalent_texts_fold_equal(void **state)
+CASE(equivalent_texts_fold_equal)
 {
 	assert_folded(SPAN_LIT("e\xcc\x81t\xc3\x89 CAFE\xcc\x81"), "\xc3\xa9t\xc3\xa9 caf\xc3\xa9");
 	assert_folded(SPAN_LIT("\xc3\xaa\xcc\x81 e\xcc\x82\xcc\x81"), "\xe1\xba\xbf \xe1\xba\xbf");
@@ -141,7 +141,7 @@ static void equivalent_texts_fold_equal(void **state)
 }
 
 /* A text folds to the same in any pieces; many marks in a row take no more time each. */
-static void folding_in_pieces_gives_same_result(void **state)
+CASE(folding_in_pieces_gives_same_result)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT;
 
@@ -161,7 +161,7 @@ static void folding_in_pieces_gives_same_result(void **state)
 }
 
 /* The text grows by half. */
-static void folded_text_can_be_longer(void **state)
+CASE(folded_text_can_be_longer)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, folded = BUF_INIT;
 
@@ -172,6 +172,4 @@ static void folded_text_can_be_longer(void **state)
 	assert_memory_equal(folded.p, "\xe2\xb1\xa5\xe2\xb1\xa5", 6);
 }
 
-CASES(CASE(every_character), CASE(every_composed_character), CASE(variants_fold_to_character),
-      CASE(equivalent_texts_fold_equal), CASE(folding_in_pieces_gives_same_result), CASE(texts_are_folded),
-      CASE(folded_text_can_be_longer))
+RUN_CASES(NULL, NULL)

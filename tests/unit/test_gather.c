@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which sessions are searched again after which change, and entries that several sessions contain. */
-#include "unit.h"
+#include "cases.h"
 #include "search_fixture.h"
 #include "sessionfs/base/sys.h"
 
@@ -17,10 +17,10 @@ int sys_openat2(int dir, const char *path, const struct open_how *how, size_t si
 }
 
 /* Appended data can make a session match that did not match before. */
-static void appended_data_can_match(void **state)
+FIXTURE_CASE(appended_data_can_match)
 {
 	struct finder f CLEANUP_FINDER;
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	expect(&f, "yellow", "");
 	expect(&f, "label:x red", "");
 	append(f.p, "p/a.jsonl", USER_MS("3", null, 1000, "yell"));
@@ -36,9 +36,9 @@ static void appended_data_can_match(void **state)
 }
 
 /* Each name of an answer needs it: it is not made again while the same directory cannot be read. */
-static void answer_that_lacks_a_directory_is_reused(void **state)
+FIXTURE_CASE(answer_that_lacks_a_directory_is_reused)
 {
-	struct finder f CLEANUP_FINDER = {.p = *state};
+	struct finder f CLEANUP_FINDER = {.p = p};
 	put(f.p, "q/d.jsonl", HEADER_OF("d", "/") USER_MS("1", null, 1000, "red five"));
 	closed_path = "q";
 	three_sessions(&f, f.p);
@@ -57,10 +57,10 @@ static void answer_that_lacks_a_directory_is_reused(void **state)
 
 /* An append can change where earlier text is found: a label or name that another one replaces or clears, a label whose
  * entry comes later. Without such changes only the appended part is searched. */
-static void replaced_values_move_their_lines(void **state)
+FIXTURE_CASE(replaced_values_move_their_lines)
 {
 #define OF "projects/p/a/entries/"
-	struct finder f CLEANUP_FINDER = {.p = *state};
+	struct finder f CLEANUP_FINDER = {.p = p};
 	put(f.p, "p/a.jsonl",
 	    HEADER_OF("a", "/") USER_MS("1", null, 1000, "x") LABEL("2", null, "1", "red")
 	    LABEL("3", null, "9", "red too"));
@@ -81,9 +81,9 @@ static void replaced_values_move_their_lines(void **state)
 }
 
 /* `session:` matches the id in the header, not the name made from it. */
-static void session_filter_matches_header_id(void **state)
+FIXTURE_CASE(session_filter_matches_header_id)
 {
-	struct finder f CLEANUP_FINDER = {.p = *state};
+	struct finder f CLEANUP_FINDER = {.p = p};
 	put(f.p, "p/a.jsonl", HEADER_OF("team/42", "/") USER_MS("1", null, 1000, "red"));
 	put(f.p, "p/b.jsonl", HEADER_OF("team/42", "/") USER_MS("2", null, 2000, "red"));
 	finder_open(&f, 64 << 20);
@@ -94,9 +94,9 @@ static void session_filter_matches_header_id(void **state)
 }
 
 /* A name can be in no byte of the file: of an entry of version 1, without an id, or with another one's id. */
-static void computed_names_are_found(void **state)
+FIXTURE_CASE(computed_names_are_found)
 {
-	struct finder f CLEANUP_FINDER = {.p = *state};
+	struct finder f CLEANUP_FINDER = {.p = p};
 	put(f.p, "p/a.jsonl",
 	    HEADER_OF("a", "/") USER_MS("1", null, 1000, "red") USER_MS("1", null, 1000, "blue")
 	    USER_MS("2", null, 1000, "green"));
@@ -138,13 +138,13 @@ static void expect_searched(struct finder *f, const char *query, const char *lin
 
 /* A batch that found enough text leaves its other sessions for the next one. Then older sessions of a full answer are
  * not searched. */
-static void batch_stops_at_its_bytes(void **state)
+FIXTURE_CASE(batch_stops_at_its_bytes)
 {
 	enum { SESSIONS = 24 };
 	struct finder f CLEANUP_FINDER;
 	char file[32], id[8], ms[16];
 	struct timespec times[2];
-	f.p = *state;
+	f.p = p;
 	for (int i = 0; i < SESSIONS; i++) {
 		snprintf(file, sizeof file, "p/s%d.jsonl", i);
 		snprintf(id, sizeof id, "s%d", i);
@@ -179,11 +179,11 @@ static void batch_stops_at_its_bytes(void **state)
 
 /* An entry that several sessions contain is in the answer once: in the first session in which it matches. Changes of
  * one session move it, and search again only this session and those that lack copies. */
-static void copies_are_found_once(void **state)
+FIXTURE_CASE(copies_are_found_once)
 {
 #define RED USER_MS("1", null, 1000, "red") USER_MS("2", null, 2000, "red two")
 #define IN(session, id) "projects/p/" session "/entries/" id "/text.md:1:red"
-	struct finder f CLEANUP_FINDER = {.p = *state};
+	struct finder f CLEANUP_FINDER = {.p = p};
 	put(f.p, "p/a.jsonl", HEADER_OF("a", "/") RED USER_MS("3", null, 9000, "red a"));
 	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") RED USER_MS("4", null, 8000, "red b"));
 	put(f.p, "p/c.jsonl", HEADER_OF("c", "/") RED);
@@ -214,9 +214,9 @@ static void copies_are_found_once(void **state)
 }
 
 /* A label that is set later can make the entry of the first session match, or no longer match. */
-static void labels_move_copies(void **state)
+FIXTURE_CASE(labels_move_copies)
 {
-	struct finder f CLEANUP_FINDER = {.p = *state};
+	struct finder f CLEANUP_FINDER = {.p = p};
 	put(f.p, "p/a.jsonl", HEADER_OF("a", "/") RED USER_MS("3", null, 9000, "red a"));
 	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") RED LABEL("4", null, "1", "x"));
 	finder_open(&f, 64 << 20);
@@ -228,9 +228,9 @@ static void labels_move_copies(void **state)
 }
 
 /* The limit counts each entry once. */
-static void limit_counts_copies_once(void **state)
+FIXTURE_CASE(limit_counts_copies_once)
 {
-	struct finder f CLEANUP_FINDER = {.p = *state};
+	struct finder f CLEANUP_FINDER = {.p = p};
 	char file[16];
 	for (int i = 0; i < 4; i++) {
 		snprintf(file, sizeof file, "p/s%d.jsonl", i);
@@ -250,12 +250,12 @@ static void limit_counts_copies_once(void **state)
 
 /* With in:session the words of a query can be in several entries. A session that grows can have the last of them; then
  * earlier entries match, too. */
-static void words_of_a_session_can_be_apart(void **state)
+FIXTURE_CASE(words_of_a_session_can_be_apart)
 {
 #define WORDS "red blue in:session"
 #define A1 "projects/p/a/entries/1/text.md:1:red one\n"
 	struct finder f CLEANUP_FINDER;
-	three_sessions(&f, *state);
+	three_sessions(&f, p);
 	expect(&f, "red blue", "");
 	expect(&f, WORDS, A1 OF "2/text.md:1:blue\n");
 	const struct answer *a = ask(&f, WORDS), *same = ask(&f, WORDS);
@@ -282,9 +282,9 @@ static void words_of_a_session_can_be_apart(void **state)
 }
 
 /* A copy of an entry is found in the first session that has all words. */
-static void copies_need_the_words_of_their_session(void **state)
+FIXTURE_CASE(copies_need_the_words_of_their_session)
 {
-	struct finder f CLEANUP_FINDER = {.p = *state};
+	struct finder f CLEANUP_FINDER = {.p = p};
 	put(f.p, "p/a.jsonl", HEADER_OF("a", "/") RED USER_MS("3", null, 9000, "a"));
 	put(f.p, "p/b.jsonl", HEADER_OF("b", "/") RED USER_MS("4", null, 8000, "blue"));
 	finder_open(&f, 64 << 20);
@@ -303,7 +303,7 @@ static void *count_readers(void *arg)
 }
 
 /* The thread sanitizer reports a copy of what another reader changes. */
-static void hits_are_copied_beside_readers(void **state)
+CASE(hits_are_copied_beside_readers)
 {
 	struct session_hits *hits = calloc(1, sizeof *hits), *copy;
 	pthread_t reader;
@@ -320,8 +320,4 @@ static void hits_are_copied_beside_readers(void **state)
 	session_hits_put(hits);
 }
 
-CASES(TEST(appended_data_can_match), TEST(answer_that_lacks_a_directory_is_reused),
-      TEST(replaced_values_move_their_lines), TEST(session_filter_matches_header_id), TEST(computed_names_are_found),
-      TEST(batch_stops_at_its_bytes), TEST(copies_are_found_once), TEST(labels_move_copies),
-      TEST(limit_counts_copies_once), TEST(words_of_a_session_can_be_apart),
-      TEST(copies_need_the_words_of_their_session), CASE(hits_are_copied_beside_readers))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* groups: links to sessions and entries by day, project and label, and their names. */
-#include "unit.h"
+#include "cases.h"
 #include "facts_fixture.h"
 #include "heap.h"
 #include "sessionfs/find/tables.h"
@@ -8,9 +8,8 @@
 #define EQUAL 1000
 
 /* Two names under a day are never equal, and each leads to its session. */
-static void duplicate_link_names_are_numbered(void **state)
+FIXTURE_CASE(duplicate_link_names_are_numbered)
 {
-	struct source_fixture *p = *state;
 	for (int i = 0; i < EQUAL; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "--a--/%04d.jsonl", i);
@@ -46,9 +45,8 @@ static void duplicate_link_names_are_numbered(void **state)
 }
 
 /* Labelled entries are numbered in the order of the table. A label keeps its number while no entry has it. */
-static void labels_are_grouped_across_sessions(void **state)
+FIXTURE_CASE(labels_are_grouped_across_sessions)
 {
-	struct source_fixture *p = *state;
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	put(p, "a/old.jsonl",
 	    HEADER_AT("old", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi")
@@ -109,10 +107,9 @@ static void labels_are_grouped_across_sessions(void **state)
 }
 
 /* The memory of groups, with their links and names, is counted by key until the list is released. */
-static void groups_are_counted(void **state)
+FIXTURE_CASE(groups_are_counted)
 {
 	enum { LABELS = 1000 };
-	struct source_fixture *p = *state;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	buf_adds(&text, HEADER_AT("s", "2026-01-01T10:00:00.000Z") UNTIMED("1", null, "role":"user","content":"hi"));
 	for (unsigned i = 0; i < LABELS; i++)
@@ -143,5 +140,4 @@ static void groups_are_counted(void **state)
 	assert_in_range(budget_used(&budget), before, LIMIT(2 * before, SIZE_MAX));
 }
 
-CASES_AFTER(in_utc, TEST(duplicate_link_names_are_numbered), TEST(labels_are_grouped_across_sessions),
-            TEST(groups_are_counted))
+RUN_CASES(in_utc, NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/map.h"
 
@@ -18,13 +18,13 @@ static unsigned fullest(uint64_t step, unsigned n)
 }
 
 /* Node ids and addresses differ in a few bits, anywhere. */
-static void words_spread(void **state)
+CASE(words_spread)
 {
 	for (unsigned bit = 0; bit < 52; bit++)
 		assert_true(fullest(UINT64_C(1) << bit, 4096) <= 16);
 }
 
-static void only_given_bytes_count(void **state)
+CASE(only_given_bytes_count)
 {
 	const struct hash_key k = {1, 3};
 	char text[64], other[64];
@@ -45,7 +45,7 @@ static void only_given_bytes_count(void **state)
 }
 
 /* The lengths of two short texts never cancel their difference, for any secret. */
-static void lengths_count(void **state)
+CASE(lengths_count)
 {
 	for (unsigned i = 0; i < 10000; i++) {
 		struct hash_key k;
@@ -55,7 +55,7 @@ static void lengths_count(void **state)
 	}
 }
 
-static void drawn_keys_differ(void **state)
+CASE(drawn_keys_differ)
 {
 	struct hash_key a, b;
 	hash_key_draw(&a);
@@ -64,7 +64,7 @@ static void drawn_keys_differ(void **state)
 	assert_true(hash_bytes(&a, 0, "text", 4) != hash_bytes(&b, 0, "text", 4));
 }
 
-static void map_finds_names(void **state)
+CASE(map_finds_names)
 {
 	static char names[5000][8];
 	struct map m = {0};
@@ -101,5 +101,4 @@ static void map_finds_names(void **state)
 	assert_int_equal(map_get(&m, 0, SPAN_LIT("0")), MAP_NONE);
 }
 
-CASES(CASE(words_spread), CASE(only_given_bytes_count), CASE(lengths_count), CASE(drawn_keys_differ),
-      CASE(map_finds_names))
+RUN_CASES(NULL, NULL)

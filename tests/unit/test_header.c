@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of session files, and what their beginnings say. test_catalog.c has more reasons. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "cases.h"
 #include "sessionfs/catalog/header.h"
 
 #include "files.h"
 #include "session_lines.h"
 #include "texts.h"
 
-static void names_have_kinds(void **state)
+CASE(names_have_kinds)
 {
 	static const struct {
 		const char *path;
@@ -34,7 +29,6 @@ static void names_have_kinds(void **state)
 	    {"x.jsonl/y", NAME_OTHER, 0},
 	    {"jsonl", NAME_OTHER, 0},
 	};
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		size_t at;
 		enum header_name kind = header_name(cases[i].path, &at);
@@ -50,7 +44,7 @@ static void names_have_kinds(void **state)
 #define LANES LINE({"kind":"header","version":4,"id":"l"})
 
 /* The line that decides, and its reason. In a deeper directory a log begins with a header, too. */
-static void a_line_decides(void **state)
+CASE(a_line_decides)
 {
 	static const struct {
 		bool is_deep;
@@ -73,7 +67,6 @@ static void a_line_decides(void **state)
 	        };
 	char root[] = "/tmp/test_header.XXXXXX", path[64];
 	struct resolver *r;
-	(void)state;
 	make_temporary(root);
 	assert_int_equal(resolver_open(root, &r), 0);
 	snprintf(path, sizeof path, "%s/a", root);
@@ -98,13 +91,12 @@ static void a_line_decides(void **state)
 }
 
 /* What follows the first 1 MiB is not read: nor is the first entry of a deeper session, which decides nothing then. */
-static void the_first_mebibyte_decides(void **state)
+CASE(the_first_mebibyte_decides)
 {
 	char path[] = "/tmp/test_header.XXXXXX/x.jsonl";
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct header h CLEANUP_HEADER = HEADER_INIT;
 	const struct source_path at = {NULL, path};
-	(void)state;
 	*strrchr(path, '/') = '\0';
 	make_temporary(path);
 	path[strlen(path)] = '/';
@@ -124,7 +116,7 @@ static void the_first_mebibyte_decides(void **state)
 }
 
 /* Ids are compared and shown as they are, and old files have another name for their parent. */
-static void ids_have_exact_bytes(void **state)
+CASE(ids_have_exact_bytes)
 {
 	/* clang-format off */
 	static const struct {
@@ -137,7 +129,6 @@ static void ids_have_exact_bytes(void **state)
 	};
 	/* clang-format on */
 	char path[] = "/tmp/test_header.XXXXXX/x.jsonl";
-	(void)state;
 	*strrchr(path, '/') = '\0';
 	make_temporary(path);
 	struct header h CLEANUP_HEADER = HEADER_INIT;
@@ -155,13 +146,4 @@ static void ids_have_exact_bytes(void **state)
 	remove_all(path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(names_have_kinds),
-	    cmocka_unit_test(a_line_decides),
-	    cmocka_unit_test(the_first_mebibyte_decides),
-	    cmocka_unit_test(ids_have_exact_bytes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

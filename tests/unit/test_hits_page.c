@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* search/QUERY/hits.html: its sections, its lines, and the marks in them. */
-#include "unit.h"
+#include "cases.h"
 #include "write_fixture.h"
 
 #define OF(entries) "<p>p \u00b7 2026-01-02 \u00b7 " entries "</p>"
@@ -42,7 +42,9 @@ static void assert_line(struct source_fixture *p, const char *query, const char 
 	assert_text(&page, buf_cstr(&expected));
 }
 
-static void words_are_marked(void **state)
+#define TEST(f) CASE_WITH(f, set_up, tear_down)
+
+TEST(words_are_marked)
 {
 	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a", null, "Keystone <b>KEYSTONES</b> at 10:30:00, stone."));
@@ -66,7 +68,7 @@ static void words_are_marked(void **state)
 }
 
 /* Marks are found in folded text, where one character can be several, and several one. */
-static void marks_cover_whole_characters(void **state)
+TEST(marks_cover_whole_characters)
 {
 	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a", null, "xx Straße, STRASSE, KY, ÉTÉ end"));
@@ -78,7 +80,7 @@ static void marks_cover_whole_characters(void **state)
 }
 
 /* Names in the path of a line can have colons, and the text can begin like a path. */
-static void the_path_of_a_line_is_left_out(void **state)
+TEST(the_path_of_a_line_is_left_out)
 {
 	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a:1:b", null, "word: one:two") USER("c", "a:1:b", "x/entries/d:1:word"));
@@ -91,7 +93,7 @@ static void the_path_of_a_line_is_left_out(void **state)
 	assert_non_null(strstr(buf_cstr(&page), "</a></p>\n<p>2 entries in 1 session. Times: UTC</p>"));
 }
 
-static void tool_calls_are_shown(void **state)
+TEST(tool_calls_are_shown)
 {
 	struct source_fixture *p = *state;
 	begin(p,
@@ -106,7 +108,7 @@ static void tool_calls_are_shown(void **state)
 }
 
 /* Each session has a section, the newest first. */
-static void sessions_have_sections(void **state)
+TEST(sessions_have_sections)
 {
 	struct source_fixture *p = *state;
 	char path[256];
@@ -125,7 +127,7 @@ static void sessions_have_sections(void **state)
 }
 
 /* The link to an entry has the words, not the filters, as encodeURIComponent writes them. */
-static void links_have_the_words(void **state)
+TEST(links_have_the_words)
 {
 	static const char *const rows[][2] = {
 	    {"what role:user -absent", "#a&amp;find=what\""},
@@ -147,7 +149,7 @@ static void links_have_the_words(void **state)
 }
 
 /* Each query has a page, with a field to change it. Without a match it says what may have been meant. */
-static void every_query_has_a_page(void **state)
+TEST(every_query_has_a_page)
 {
 	static const struct {
 		const char *query, *value, *hint;
@@ -181,8 +183,4 @@ static void every_query_has_a_page(void **state)
 	assert_missing(p, "search/100%");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-CASES_AFTER(in_utc, TEST(words_are_marked), TEST(marks_cover_whole_characters), TEST(the_path_of_a_line_is_left_out),
-            TEST(tool_calls_are_shown), TEST(sessions_have_sections), TEST(every_query_has_a_page),
-            TEST(links_have_the_words))
+RUN_CASES(in_utc, NULL)

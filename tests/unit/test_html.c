@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text in pages is never markup. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/render/html.h"
 #include "page_words.h"
 #include "session_lines.h"
@@ -19,7 +19,7 @@ static void shows(const char *text, const char *html)
 	assert_string_equal(markdown(text, &out), html);
 }
 
-static void text_is_escaped(void **state)
+CASE(text_is_escaped)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	html_add_text(span_of("a<b>&\"'c"), &out);
@@ -35,14 +35,14 @@ static void text_is_escaped(void **state)
 	assert_string_equal(buf_cstr(&out), "&lt;x&quot;\xef\xbf\xbd\u2400");
 }
 
-static void path_has_no_scheme(void **state)
+CASE(path_has_no_scheme)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	html_add_url(span_of("../a b/javascript:x?y#z\"%\xc3\xa9"), &out);
 	assert_string_equal(buf_cstr(&out), "../a%20b/javascript%3Ax%3Fy%23z%22%25%C3%A9");
 }
 
-static void markdown_is_rendered(void **state)
+CASE(markdown_is_rendered)
 {
 	shows("a *b* **c** ~~d~~ `e`\nf",
 	      "<p>a <em>b</em> <strong>c</strong> <del>d</del> <code>e</code><br>\nf</p>\n");
@@ -60,7 +60,7 @@ static void markdown_is_rendered(void **state)
 }
 
 /* Heading levels have no gaps, start under the entry's, and exist only with text. */
-static void headings_are_renumbered_without_gaps(void **state)
+CASE(headings_are_renumbered_without_gaps)
 {
 	shows("### a\n# b\n### c\n## d\n#\n", "<h3>a</h3>\n<h3>b</h3>\n<h4>c</h4>\n<h4>d</h4>\n");
 	shows("# 1\n## 2\n### 3\n#### 4\n##### 5\n", "<h3>1</h3>\n<h4>2</h4>\n<h5>3</h5>\n<h6>4</h6>\n<h6>5</h6>\n");
@@ -68,7 +68,7 @@ static void headings_are_renumbered_without_gaps(void **state)
 
 #define A "<a rel=\"noopener noreferrer\" href=\""
 
-static void links_are_harmless(void **state)
+CASE(links_are_harmless)
 {
 	shows("[a](http://b \"t'\")", "<p>" A "http://b\" title=\"t&#39;\">a</a></p>\n");
 	shows("[a](MAILTO:b@c) <HTTPS://d>", "<p>" A "MAILTO:b@c\">a</a> " A "HTTPS://d\">HTTPS://d</a></p>\n");
@@ -89,7 +89,7 @@ static void links_are_harmless(void **state)
 }
 
 /* Text that must not be a link shows its target. */
-static void rejected_link_targets_are_shown(void **state)
+CASE(rejected_link_targets_are_shown)
 {
 	shows("[the *code*](src/fs.c#L10)", "<p>the <em>code</em> (src/fs.c#L10)</p>\n");
 	shows("![shot](a%20b.png 'a \"t') x", "<p>shot (a%20b.png a &quot;t) x</p>\n");
@@ -103,7 +103,7 @@ static void rejected_link_targets_are_shown(void **state)
 }
 
 /* Lines that would define links or footnotes. */
-static void link_definitions_are_shown_as_text(void **state)
+CASE(link_definitions_are_shown_as_text)
 {
 	shows("[FAIL]: test_three_days", "<p>[FAIL]: test_three_days</p>\n");
 	shows("[^1]: note\n[^2]: other", "<p>[^1]: note<br>\n[^2]: other</p>\n");
@@ -132,7 +132,7 @@ static void link_definitions_are_shown_as_text(void **state)
 	"<div class=\"wide\" tabindex=\"0\"><table>\n<thead>\n" head "</thead>\n" body "</table></div>\n"
 
 /* Surplus cells join the last column. */
-static void surplus_cells_are_merged(void **state)
+CASE(surplus_cells_are_merged)
 {
 	shows("|a|b|\n|---|---|\n|1|2|3|*4*|\n|5|6|\n",
 	      TABLE("<tr><th>a</th><th>b</th></tr>\n",
@@ -168,7 +168,7 @@ static void assert_words(struct span text)
 }
 
 /* Texts of pieces of syntax, and of unique words. */
-static void no_word_is_lost(void **state)
+CASE(no_word_is_lost)
 {
 	static const char *const pieces[] =
 	    ITEMS(
@@ -191,7 +191,7 @@ static void no_word_is_lost(void **state)
 	}
 }
 
-static void raw_html_is_text(void **state)
+CASE(raw_html_is_text)
 {
 	shows("<script>x</script>", "<p>&lt;script&gt;x&lt;/script&gt;</p>\n");
 	shows("a <b onclick=\"x\">c", "<p>a &lt;b onclick=&quot;x&quot;&gt;c</p>\n");
@@ -207,7 +207,7 @@ static void fill(struct buf *b, const char *what, size_t n)
 }
 
 /* Input that would grow beyond a small multiple, nests without end or is very long stays unrendered. */
-static void output_size_is_bounded(void **state)
+CASE(output_size_is_bounded)
 {
 	struct buf in CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 	static const char *const deep[] = {"> ", "- a\n",          "1. ", "[", "[a]: x\n", "[\\",
@@ -245,7 +245,7 @@ static void output_size_is_bounded(void **state)
 	assert_memory_equal(out.p, "<pre>a *b*", 10);
 }
 
-static void page_has_no_external_resources(void **state)
+CASE(page_has_no_external_resources)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	static const struct html_assets assets = {{"/* c */\na { b: c, d; e: \"f g\"; }\n", "  b {}\n"},
@@ -263,7 +263,7 @@ static void page_has_no_external_resources(void **state)
 	assert_non_null(strstr(buf_cstr(&out), "<body>\n<script>1 + { 2 }\n</script>\n</body>\n</html>\n"));
 }
 
-static void title_has_no_mark_of_a_heading(void **state)
+CASE(title_has_no_mark_of_a_heading)
 {
 	static const char *const cases[][2] = {
 	    {"# A plan", "A plan"},
@@ -278,8 +278,4 @@ static void title_has_no_mark_of_a_heading(void **state)
 		assert_true(span_eq(html_title(span_of(cases[i][0])), span_of(cases[i][1])));
 }
 
-CASES(CASE(text_is_escaped), CASE(path_has_no_scheme), CASE(markdown_is_rendered),
-      CASE(headings_are_renumbered_without_gaps), CASE(links_are_harmless), CASE(raw_html_is_text),
-      CASE(rejected_link_targets_are_shown), CASE(link_definitions_are_shown_as_text), CASE(surplus_cells_are_merged),
-      CASE(no_word_is_lost), CASE(output_size_is_bounded), CASE(page_has_no_external_resources),
-      CASE(title_has_no_mark_of_a_heading))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* html/index.html: its rows, and how they show odd numbers. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/find/pages.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static struct session_facts with_cost(double cost)
 }
 
 /* Each amount is short, and each cell that the script sorts by is a number. */
-static void extreme_costs_are_shortened(void **state)
+CASE(extreme_costs_are_shortened)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	const struct session_facts of[] = {with_cost(1.5), with_cost(1e308), with_cost(INFINITY), with_cost(NAN)};
@@ -45,7 +45,7 @@ static void extreme_costs_are_shortened(void **state)
 }
 
 /* Tokens are short, with the full number next to them; a cost of zero is not shown. */
-static void numbers_are_abbreviated(void **state)
+CASE(numbers_are_abbreviated)
 {
 	static const struct {
 		double tokens, cost;
@@ -65,7 +65,7 @@ static void numbers_are_abbreviated(void **state)
 }
 
 /* A fork's row has its own usage, and its total on hover. The rows add up to the total. */
-static void an_entry_counts_once(void **state)
+CASE(an_entry_counts_once)
 {
 	static const struct {
 		double all, counted;
@@ -112,7 +112,7 @@ static size_t most_rows(const char *html, size_t *ret_groups)
 	return most;
 }
 
-static void rows_are_grouped(void **state)
+CASE(rows_are_grouped)
 {
 	static const struct {
 		size_t n, groups, most;
@@ -128,7 +128,7 @@ static void rows_are_grouped(void **state)
 	}
 }
 
-static void index_cells_are_on_one_line(void **state)
+CASE(index_cells_are_on_one_line)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	struct session_facts of = with_cost(1);
@@ -136,5 +136,4 @@ static void index_cells_are_on_one_line(void **state)
 	assert_non_null(strstr(page(&of, 1, &out), "<td>a &lt;  b</td>"));
 }
 
-CASES(CASE(extreme_costs_are_shortened), CASE(numbers_are_abbreviated), CASE(an_entry_counts_once),
-      CASE(rows_are_grouped), CASE(index_cells_are_on_one_line))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json: valid input, its values, and input that a scanner must survive. */
-#include "unit.h"
+#include "cases.h"
 #include "session_lines.h"
 #include "failing_alloc.h"
 #include "texts.h"
@@ -49,7 +49,7 @@ static void add_times(struct buf *b, char c, size_t n)
 		buf_addc(b, c);
 }
 
-static void accepts_what_is_valid(void **state)
+CASE(accepts_what_is_valid)
 {
 	static const struct span texts[] =
 	    ITEMS(
@@ -64,7 +64,7 @@ static void accepts_what_is_valid(void **state)
 	assert_each(texts, COUNT(texts), true);
 }
 
-static void rejects_invalid_json(void **state)
+CASE(rejects_invalid_json)
 {
 	static const struct span texts[] = ITEMS(
 	    SPAN_LIT(""), SPAN_LIT(" "), SPAN_LIT("nul"), SPAN_LIT("nulL"), SPAN_LIT("nulll"), SPAN_LIT("True"),
@@ -85,7 +85,7 @@ static void rejects_invalid_json(void **state)
 }
 
 /* Every prefix of an object is malformed, and none makes the scanner read past its end. */
-static void refuses_every_truncation(void **state)
+CASE(refuses_every_truncation)
 {
 	static const struct span text = SPAN_LIT(
 	    JSON({"type":"message","id":"a1b2c3d4","n":[-1.5e+3,true,false,null,{}],"text":"a long text that goes on for more than one block of bytes, with \"quotes\", \\ and \ud83d\ude00\n and then plain text again for another sixty-four bytes or so","z":[[["\u0000"]]]}));
@@ -95,7 +95,7 @@ static void refuses_every_truncation(void **state)
 }
 
 /* A quote, an escape or a control byte means the same at any offset in a block. */
-static void block_boundaries_do_not_matter(void **state)
+CASE(block_boundaries_do_not_matter)
 {
 	static const struct {
 		const char *text;
@@ -124,7 +124,7 @@ static void block_boundaries_do_not_matter(void **state)
 }
 
 /* At any place in a string, each byte follows the grammar, alone and after a backslash. */
-static void every_byte_in_a_string(void **state)
+CASE(every_byte_in_a_string)
 {
 	static const size_t places[] = {2, 3, 15, 16, 17, 18, 30, 31, 32, 33, 140};
 	for (int c = 0; c < 256; c++) {
@@ -140,7 +140,7 @@ static void every_byte_in_a_string(void **state)
 	}
 }
 
-static void runs_of_backslashes(void **state)
+CASE(runs_of_backslashes)
 {
 	for (size_t lead = 0; lead < 80; lead += 7) {
 		for (size_t run = 0; run < 200; run++) {
@@ -167,7 +167,7 @@ static void nest(struct buf *b, size_t n, const char *middle)
 		buf_addc(b, i % 3 == 2 ? '}' : ']');
 }
 
-static void deep_nesting_is_checked(void **state)
+CASE(deep_nesting_is_checked)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	nest(&b, 100000, "1");
@@ -187,7 +187,7 @@ static void deep_nesting_is_checked(void **state)
 }
 
 /* Without one to start with, and with the one of the text before. */
-static void a_buf_for_deep_nesting(void **state)
+CASE(a_buf_for_deep_nesting)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
 	nest(&b, JSON_DEPTH, "1");
@@ -204,7 +204,7 @@ static void a_buf_for_deep_nesting(void **state)
 	}
 }
 
-static void deep_nesting_without_memory(void **state)
+CASE(deep_nesting_without_memory)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
 	nest(&b, 3000, "1");
@@ -218,7 +218,7 @@ static void deep_nesting_without_memory(void **state)
 	assert_true(json_valid(buf_span(&b), &deep));
 }
 
-static void walks_members(void **state)
+CASE(walks_members)
 {
 	static const struct span text =
 	    SPAN_LIT(" {\"a\":1, \"m\":{\"x\":[1,[2],{}],\"y\":\"z\\n\"} ,\"e\":[], \"l\":[true,\"s\"]}\n");
@@ -286,7 +286,7 @@ static int count_by_walking(struct span text, struct buf *deep)
 	return json_at_end(&j) ? scalars : -1;
 }
 
-static void walking_and_validating_agree(void **state)
+CASE(walking_and_validating_agree)
 {
 	static const char *const tokens[] = {"{", "}", "[", "]", ":", ",", JSON("k"), "1", "null", " "};
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT;
@@ -310,7 +310,7 @@ static void walking_and_validating_agree(void **state)
 	assert_int_equal(count_by_walking(buf_span(&b), &deep), -1);
 }
 
-static void scanner_error_is_sticky(void **state)
+CASE(scanner_error_is_sticky)
 {
 	struct json_value key, v;
 	struct json j;
@@ -331,7 +331,7 @@ static void scanner_error_is_sticky(void **state)
 	assert_int_equal(json_next(&j, &key), -1);
 }
 
-static void get_returns_last_duplicate(void **state)
+CASE(get_returns_last_duplicate)
 {
 	struct json_value v = value_of(SPAN_LIT(JSON({"a":1,"b":{"a":9},"\u0061":[2],"c":null})));
 	assert_true(span_is(json_get(v, "a").text, "[2]"));
@@ -352,7 +352,7 @@ static void get_returns_last_duplicate(void **state)
 	assert_int_equal(got[2].kind, JSON_NONE);
 }
 
-static void get_skips_nested_members(void **state)
+CASE(get_skips_nested_members)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, inner = BUF_INIT, deep = BUF_INIT;
 	struct json_value v;
@@ -366,7 +366,7 @@ static void get_skips_nested_members(void **state)
 	assert_true(span_is(json_get(v, "after").text, "7"));
 }
 
-static void compares_with_ascii(void **state)
+CASE(compares_with_ascii)
 {
 	static const struct {
 		const char *json, *text;
@@ -381,14 +381,14 @@ static void compares_with_ascii(void **state)
 	assert_false(json_equals((struct json_value){0}, ""));
 }
 
-static void raw_includes_quotes(void **state)
+CASE(raw_includes_quotes)
 {
 	assert_true(span_is(json_raw(value_of(SPAN_LIT(" \"a\\n\" "))), JSON("a\n")));
 	assert_true(span_is(json_raw(value_of(SPAN_LIT(" [1 ] "))), "[1 ]"));
 	assert_true(span_is(json_raw(value_of(SPAN_LIT(" -1e3 "))), "-1e3"));
 }
 
-static void numbers_as_doubles(void **state)
+CASE(numbers_as_doubles)
 {
 	static const struct {
 		const char *text;
@@ -413,7 +413,7 @@ static void numbers_as_doubles(void **state)
 	assert_true(d == 5);
 }
 
-static void truth_is_as_in_javascript(void **state)
+CASE(truth_is_as_in_javascript)
 {
 	static const char *const truthy[] = {"1", "-0.1", "1e-300", "1e400", JSON("0"), JSON(" "), "[]", "{}", "true"};
 	static const char *const falsy[] = {"0", "-0", "0.0e5", "1e-400", JSON(""), "false", "null"};
@@ -440,7 +440,7 @@ static void assert_prints(void (*print)(struct json_value v, struct buf *out), c
 	assert_int_equal(none.n, 0);
 }
 
-static void pretty_print(void **state)
+CASE(pretty_print)
 {
 	static const struct printed cases[] = ITEMS(
 	    {"1.50", "1.50"},
@@ -454,7 +454,7 @@ static void pretty_print(void **state)
 	assert_prints(json_pretty, cases, COUNT(cases));
 }
 
-static void same_values_compare_equal(void **state)
+CASE(same_values_compare_equal)
 {
 	static const struct {
 		const char *a, *b;
@@ -475,7 +475,7 @@ static void same_values_compare_equal(void **state)
 		                 cases[i].same);
 }
 
-static void compact_print_drops_white_space(void **state)
+CASE(compact_print_drops_white_space)
 {
 	static const struct printed cases[] =
 	    ITEMS(
@@ -487,7 +487,7 @@ static void compact_print_drops_white_space(void **state)
 	assert_prints(json_compact, cases, COUNT(cases));
 }
 
-static void pretty_print_of_deep_values_is_bounded(void **state)
+CASE(pretty_print_of_deep_values_is_bounded)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT, deep = BUF_INIT, out = BUF_INIT;
 	struct json_value v;
@@ -500,7 +500,7 @@ static void pretty_print_of_deep_values_is_bounded(void **state)
 	assert_true(json_valid(buf_span(&out), &deep));
 }
 
-static void pretty_print_without_memory(void **state)
+CASE(pretty_print_without_memory)
 {
 	for (long left = 0; left < 2; left++) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
@@ -511,11 +511,4 @@ static void pretty_print_without_memory(void **state)
 	}
 }
 
-CASES(CASE(accepts_what_is_valid), CASE(rejects_invalid_json), CASE(refuses_every_truncation),
-      CASE(block_boundaries_do_not_matter), CASE(every_byte_in_a_string), CASE(runs_of_backslashes),
-      CASE(deep_nesting_is_checked), CASE(a_buf_for_deep_nesting), CASE(deep_nesting_without_memory),
-      CASE(walks_members), CASE(walking_and_validating_agree), CASE(scanner_error_is_sticky),
-      CASE(get_returns_last_duplicate), CASE(get_skips_nested_members), CASE(compares_with_ascii),
-      CASE(raw_includes_quotes), CASE(numbers_as_doubles), CASE(truth_is_as_in_javascript), CASE(pretty_print),
-      CASE(same_values_compare_equal), CASE(compact_print_drops_white_space),
-      CASE(pretty_print_of_deep_values_is_bounded), CASE(pretty_print_without_memory))
+RUN_CASES(NULL, NULL)

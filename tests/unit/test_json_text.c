@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json strings: decoding, its size, and quoting. Also utf8, which they use. */
-#include "unit.h"
+#include "cases.h"
 #include "session_lines.h"
 #include "failing_alloc.h"
 #include "texts.h"
@@ -28,7 +28,7 @@ static void check_decoding(const struct pair *pairs, size_t n, enum json_decode 
 	}
 }
 
-static void both_decode_escapes(void **state)
+CASE(both_decode_escapes)
 {
 	static const struct pair pairs[] = {
 	    PAIR("", ""),
@@ -46,7 +46,7 @@ static void both_decode_escapes(void **state)
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
 }
 
-static void exact_mode_keeps_all_code_units(void **state)
+CASE(exact_mode_keeps_all_code_units)
 {
 	static const struct pair pairs[] = {PAIR("a\\u0000b", "a\0b"),
 	                                    PAIR("\\ud800", "\xed\xa0\x80"),
@@ -58,7 +58,7 @@ static void exact_mode_keeps_all_code_units(void **state)
 	check_decoding(pairs, COUNT(pairs), JSON_EXACT);
 }
 
-static void clean_is_always_utf8(void **state)
+CASE(clean_is_always_utf8)
 {
 	static const struct pair pairs[] = {
 	    PAIR("a\\u0000b", "a" NULL_SYMBOL "b"),
@@ -88,7 +88,7 @@ static void clean_is_always_utf8(void **state)
 }
 
 /* Text that no checked string contains must still be harmless. */
-static void stray_backslashes_are_skipped(void **state)
+CASE(stray_backslashes_are_skipped)
 {
 	static const struct pair pairs[] = {PAIR("\\", ""),       PAIR("a\\", "a"),         PAIR("\\x41", "x41"),
 	                                    PAIR("\\u12", "u12"), PAIR("\\u12g4", "u12g4"), PAIR("\\u\\n", "u\n")};
@@ -96,7 +96,7 @@ static void stray_backslashes_are_skipped(void **state)
 	check_decoding(pairs, COUNT(pairs), JSON_CLEAN);
 }
 
-static void size_agrees_on_random_text(void **state)
+CASE(size_agrees_on_random_text)
 {
 	static const char *const pieces[] = {"\\n",      "\\u0000",     "\\ud800", "\\udc00", "\\\\",
 	                                     "\xff",     "\xe2",        "\x82",    "\xac",    "\xf0\x9f",
@@ -122,7 +122,7 @@ static void size_agrees_on_random_text(void **state)
 }
 
 /* An escape means the same at any offset in a block. */
-static void decoding_ignores_block_boundaries(void **state)
+CASE(decoding_ignores_block_boundaries)
 {
 	static const struct pair pieces[] = {PAIR("\\n", "\n"),
 	                                     PAIR("\\\\", "\\"),
@@ -147,7 +147,7 @@ static void decoding_ignores_block_boundaries(void **state)
 	}
 }
 
-static void decoding_appends(void **state)
+CASE(decoding_appends)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	json_decode(SPAN_LIT("a\\n"), JSON_EXACT, &b);
@@ -156,7 +156,7 @@ static void decoding_appends(void **state)
 	assert_buf(&b, SPAN_LIT("a\nb" FFFD));
 }
 
-static void quotes_as_stringify_does(void **state)
+CASE(quotes_as_stringify_does)
 {
 	static const struct pair pairs[] = ITEMS(
 	    PAIR("", JSON("")), PAIR("plain", JSON("plain")), PAIR("a\"b\\c/d", JSON("a\"b\\c/d")), PAIR("\b\f\n\r\t",
@@ -172,7 +172,7 @@ static void quotes_as_stringify_does(void **state)
 	}
 }
 
-static void quote_and_decode_round_trip(void **state)
+CASE(quote_and_decode_round_trip)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, quoted = BUF_INIT, back = BUF_INIT;
 	for (int c = 0; c < 0x80; c++)
@@ -183,7 +183,7 @@ static void quote_and_decode_round_trip(void **state)
 	assert_buf(&back, buf_span(&text));
 }
 
-static void decoding_fails_without_memory(void **state)
+CASE(decoding_fails_without_memory)
 {
 	const size_t n = 3000;
 	for (int how = JSON_EXACT; how <= JSON_CLEAN; how++) {
@@ -203,7 +203,7 @@ static void decoding_fails_without_memory(void **state)
 }
 
 /* Every lead byte with every second byte, against the table of well-formed sequences. */
-static void utf8_second_bytes(void **state)
+CASE(utf8_second_bytes)
 {
 	for (unsigned lead = 0x80; lead < 0x100; lead++) {
 		for (unsigned second = 0; second < 0x100; second++) {
@@ -220,7 +220,7 @@ static void utf8_second_bytes(void **state)
 	}
 }
 
-static void utf8_prefix_finds_the_first_error(void **state)
+CASE(utf8_prefix_finds_the_first_error)
 {
 	char text[64];
 	memset(text, 'a', sizeof text);
@@ -240,7 +240,4 @@ static void utf8_prefix_finds_the_first_error(void **state)
 	}
 }
 
-CASES(CASE(both_decode_escapes), CASE(exact_mode_keeps_all_code_units), CASE(clean_is_always_utf8),
-      CASE(stray_backslashes_are_skipped), CASE(size_agrees_on_random_text), CASE(decoding_ignores_block_boundaries),
-      CASE(decoding_appends), CASE(quotes_as_stringify_does), CASE(quote_and_decode_round_trip),
-      CASE(decoding_fails_without_memory), CASE(utf8_second_bytes), CASE(utf8_prefix_finds_the_first_error))
+RUN_CASES(NULL, NULL)

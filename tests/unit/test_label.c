@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* label: changes of labels, failures, and the names in labels/. test_label_grow.c has which record counts. */
-#include "unit.h"
+#include "cases.h"
 #include "failing_alloc.h"
 #include "failing_calls.h"
 #include "write_fixture.h"
@@ -49,7 +49,7 @@ static void assert_labels(const struct session *s, const char *want)
 	assert_int_equal(session_nth_labelled(s, n), NO_ENTRY);
 }
 
-static void serial_rises_with_labels_and_names(void **state)
+CASE(serial_rises_with_labels_and_names)
 {
 	static const char *const more[] = ITEMS(
 	    LABEL("c", "b", "a", "x"), LABEL("d", "c", "a", null), INFO("e", "d", "name"), INFO("f", "e", ""),
@@ -81,7 +81,7 @@ static void assert_changes(const struct session *s, uint32_t after, uint32_t upt
 	assert_null(session_label_change_find(v, 0, 0));
 }
 
-static void changes_are_those_of_the_lines(void **state)
+CASE(changes_are_those_of_the_lines)
 {
 	struct fixture f CLEANUP_SESSION;
 	/* lines 4 to 8; line 6 is a context edit, line 7 labels no entry */
@@ -99,7 +99,7 @@ static void changes_are_those_of_the_lines(void **state)
 	assert_changes(s, 8, UINT32_MAX, "");
 }
 
-static void no_label_is_no_change(void **state)
+CASE(no_label_is_no_change)
 {
 	struct fixture f CLEANUP_SESSION;
 	assert_changes(session_of(&f, TWO), 0, UINT32_MAX, "");
@@ -107,7 +107,7 @@ static void no_label_is_no_change(void **state)
 
 /* --- failing calls ----------------------------------------------------------------------- */
 
-static void failed_read_is_returned(void **state)
+CASE(failed_read_is_returned)
 {
 	struct fixture f CLEANUP_SESSION;
 	CLEANUP_BUF struct buf b = BUF_INIT;
@@ -122,7 +122,7 @@ static void failed_read_is_returned(void **state)
 }
 
 /* Without memory there are no labels and edits; the next call has them. */
-static void lists_are_made_again_after_a_failure(void **state)
+CASE(lists_are_made_again_after_a_failure)
 {
 	unsigned failed = 0;
 	for (unsigned nth = 1; nth < 20; nth++) {
@@ -143,7 +143,7 @@ static void lists_are_made_again_after_a_failure(void **state)
 	assert_true(failed >= 4 && failed < 19);
 }
 
-static void changes_without_memory_are_refused(void **state)
+CASE(changes_without_memory_are_refused)
 {
 	struct fixture f CLEANUP_SESSION;
 	struct label_change *v = NULL;
@@ -158,8 +158,10 @@ static void changes_without_memory_are_refused(void **state)
 
 /* --- labels/ ----------------------------------------------------------------------------- */
 
+#define LABELS(f) CASE_WITH(f, set_up, tear_down)
+
 /* A text that is another label's name with its id keeps its name. */
-static void plain_label_keeps_its_name(void **state)
+LABELS(plain_label_keeps_its_name)
 {
 	struct source_fixture *p = *state;
 	begin(p, ABC LABEL("d", "c", "a", "x") LABEL("e", "d", "b", "x") LABEL("f", "e", "c", "x~b"));
@@ -183,7 +185,7 @@ static int add_until(void *arg, struct span name, uint64_t cookie, node_t node, 
 	return 0;
 }
 
-static void listing_continues_after_a_name(void **state)
+LABELS(listing_continues_after_a_name)
 {
 	static const char *const rest[] = {"one two three ", "two three ", "three ", ""};
 	struct source_fixture *p = *state;
@@ -197,7 +199,7 @@ static void listing_continues_after_a_name(void **state)
 	}
 }
 
-static void names_without_memory_are_an_error(void **state)
+LABELS(names_without_memory_are_an_error)
 {
 	struct source_fixture *p = *state;
 	unsigned failed = 0;
@@ -226,10 +228,4 @@ static void names_without_memory_are_an_error(void **state)
 	assert_lists(p, S "/labels", "x~a x~b ");
 }
 
-#define LABELS(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-CASES(CASE(serial_rises_with_labels_and_names), CASE(changes_are_those_of_the_lines), CASE(no_label_is_no_change),
-
-      CASE(failed_read_is_returned), CASE(lists_are_made_again_after_a_failure),
-      CASE(changes_without_memory_are_refused), LABELS(plain_label_keeps_its_name),
-      LABELS(listing_continues_after_a_name), LABELS(names_without_memory_are_an_error))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* label: which label, name and context edit counts, also after the session has grown. */
-#include "unit.h"
+#include "cases.h"
 #include "session_fixture.h"
 
 static void grow(struct fixture *f, const char *lines)
@@ -24,7 +24,7 @@ static void assert_labels(const struct session *s, const char *expected)
 	assert_int_equal(session_nth_labelled(s, n), NO_ENTRY);
 }
 
-static void last_label_record_wins(void **state)
+CASE(last_label_record_wins)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	CLEANUP(fixture_release) struct fixture f;
@@ -47,7 +47,7 @@ static void last_label_record_wins(void **state)
 	assert_labels(s, "2:12=y ");
 }
 
-static void label_follows_reassigned_id(void **state)
+CASE(label_follows_reassigned_id)
 {
 	CLEANUP(fixture_release) struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("a", null, "hi") LABEL("l", "a", "a", "x"));
@@ -57,7 +57,7 @@ static void label_follows_reassigned_id(void **state)
 	assert_int_equal(session_label_record(s, 2), 1);
 }
 
-static void last_name_wins(void **state)
+CASE(last_name_wins)
 {
 	static const struct {
 		const char *lines, *name;
@@ -83,7 +83,7 @@ static void last_name_wins(void **state)
 }
 
 /* New labels are merged into those that are known: before, between and after them, in the place of one, and away. */
-static void later_labels_are_merged(void **state)
+CASE(later_labels_are_merged)
 {
 	CLEANUP(fixture_release) struct fixture f;
 	struct session *s = open_text(&f,
@@ -115,7 +115,7 @@ static void later_labels_are_merged(void **state)
 }
 
 /* The edits on the path of the leaf count, the last one of each entry; also after the leaf has moved. */
-static void edits_on_the_path_count(void **state)
+CASE(edits_on_the_path_count)
 {
 	CLEANUP(fixture_release) struct fixture f;
 	struct session *s = open_text(&f, HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("c", "b", "hi"));
@@ -147,5 +147,4 @@ static void edits_on_the_path_count(void **state)
 	assert_labels(s, "1:11=x ");
 }
 
-CASES(CASE(last_label_record_wins), CASE(label_follows_reassigned_id), CASE(last_name_wins),
-      CASE(later_labels_are_merged), CASE(edits_on_the_path_count))
+RUN_CASES(NULL, NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of locks, and the read-write lock. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/lock.h"
 #include "sessionfs/base/sys.h"
@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
 /* Each case has them in its own process. */
 static struct rwlock session, other_session;
@@ -100,7 +99,7 @@ static void twice(void)
 	lock_acquire(&cache); /* would deadlock with itself */
 }
 
-static void order_violation_aborts(void **state)
+CASE(order_violation_aborts)
 {
 	static const struct {
 		void (*what)(void);
@@ -127,7 +126,7 @@ static void rank_twice(void)
 	lock_mark_held(rank);
 }
 
-static void each_lock_has_a_name(void **state)
+CASE(each_lock_has_a_name)
 {
 	char said[512];
 	for (rank = LOCK_NONE + 1; rank < LOCK_RANKS; rank++) {
@@ -142,7 +141,7 @@ static void block_under_rank(void)
 	lock_may_block();
 }
 
-static void what_can_wait_is_called_under_outer_locks(void **state)
+CASE(what_can_wait_is_called_under_outer_locks)
 {
 	char said[512];
 	for (rank = LOCK_NONE + 1; rank < LOCK_RANKS; rank++)
@@ -180,7 +179,7 @@ static void *try_for_a_minute(void *arg)
 	return NULL;
 }
 
-static void waiting_goes_by_no_clock_that_can_be_set(void **state)
+CASE(waiting_goes_by_no_clock_that_can_be_set)
 {
 	struct tried t = {.got = false};
 	pthread_t thread;
@@ -244,7 +243,7 @@ static void wait_for_writer(struct shared *s)
 	}
 }
 
-static void waiting_writer_can_be_cancelled(void **state)
+CASE(waiting_writer_can_be_cancelled)
 {
 	struct shared s = {.rc = 1};
 	pthread_t writer, reader;
@@ -263,7 +262,7 @@ static void waiting_writer_can_be_cancelled(void **state)
 	lock_rw_destroy(&s.lock);
 }
 
-static void writers_have_priority(void **state)
+CASE(writers_have_priority)
 {
 	struct shared s = {.rc = 1};
 	pthread_t writer;
@@ -281,6 +280,4 @@ static void writers_have_priority(void **state)
 	lock_rw_destroy(&s.lock);
 }
 
-CASES(CASE(order_violation_aborts), CASE(each_lock_has_a_name), CASE(what_can_wait_is_called_under_outer_locks),
-      CASE(waiting_goes_by_no_clock_that_can_be_set), CASE(waiting_writer_can_be_cancelled),
-      CASE(writers_have_priority))
+RUN_CASES(NULL, NULL)

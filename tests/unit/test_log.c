@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* log: one line per message, above the threshold only. */
-#include "unit.h"
+#include "cases.h"
 #include "sessionfs/base/cleanup.h"
 #include "sessionfs/base/log.h"
 #include "sessionfs/base/map.h"
@@ -58,7 +58,7 @@ static void assert_logs(enum log_level level, void (*what)(void), const char *wa
 	assert_string_equal(text, want);
 }
 
-static void messages_above_level_are_dropped(void **state)
+CASE(messages_above_level_are_dropped)
 {
 #define TO_WARNING "sessionfs: a: error\nsessionfs: b: warning 1\n"
 	assert_logs(LOG_LEVEL_ERROR, all_levels, "sessionfs: a: error\n");
@@ -79,13 +79,13 @@ static void log_errno(void)
 	assert_int_equal(errno, EXDEV);
 }
 
-static void a_message_stays_one_line(void **state)
+CASE(a_message_stays_one_line)
 {
 	assert_logs(LOG_LEVEL_ERROR, log_controls, "sessionfs: x?y?[31m: ???? na\xc3\xafve\n");
 	assert_logs(LOG_LEVEL_ERROR, log_errno, "sessionfs: x: Invalid cross-device link\n");
 }
 
-static void a_long_message_is_cut(void **state)
+CASE(a_long_message_is_cut)
 {
 	char text[8000];
 	struct capture c;
@@ -97,7 +97,7 @@ static void a_long_message_is_cut(void **state)
 	assert_int_equal(text[strlen(text) - 1], '\n');
 }
 
-static void syslog_replaces_stderr(void **state)
+CASE(syslog_replaces_stderr)
 {
 	char text[100];
 	struct capture c;
@@ -125,7 +125,7 @@ static void *overflow(void *arg)
 	return use_up_the_stack(arg);
 }
 
-static void stack_overflow_is_logged(void **state)
+CASE(stack_overflow_is_logged)
 {
 	char text[8192];
 	struct capture c;
@@ -147,12 +147,9 @@ static void stack_overflow_is_logged(void **state)
 	assert_ptr_equal(strstr(text, "sessionfs: ended by SIGSEGV; "), text);
 	assert_non_null(strstr(text, "test_log(+0x"));
 }
-#define STACK_OVERFLOW CASE(stack_overflow_is_logged),
-#else
-#define STACK_OVERFLOW
 #endif
 
-static void a_key_is_logged_once_until_it_is_forgotten(void **state)
+CASE(a_key_is_logged_once_until_it_is_forgotten)
 {
 	struct map logged CLEANUP(map_release) = {0};
 	assert_true(log_once(&logged, 1, "a"));
@@ -166,5 +163,4 @@ static void a_key_is_logged_once_until_it_is_forgotten(void **state)
 	assert_false(log_once(&logged, 1, "a"));
 }
 
-CASES(STACK_OVERFLOW CASE(messages_above_level_are_dropped), CASE(a_message_stays_one_line),
-      CASE(a_long_message_is_cut), CASE(syslog_replaces_stderr), CASE(a_key_is_logged_once_until_it_is_forgotten))
+RUN_CASES(NULL, NULL)

@@ -7,8 +7,6 @@
 
 #include "sessionfs/base/utf8.h"
 
-#include <time.h>
-
 #define HEAD(id) "{\"type\":\"message\",\"id\":\"" id "\",\"timestamp\":\"2026-03-0" id "T12:00:00Z\",\"message\":"
 
 static const char *const text =
@@ -533,9 +531,4 @@ CASE(empty_models_match_no_text)
 	assert_finds(s, "-role:user", "0 1 ");
 }
 
-int main(void)
-{
-	setenv("TZ", "UTC", 1);
-	tzset();
-	return run_cases(NULL, NULL);
-}
+RUN_CASES(in_utc, NULL)

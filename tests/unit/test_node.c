@@ -3,8 +3,6 @@
 
 #include "sessionfs/base/node.h"
 
-#include <string.h>
-
 CASE(node_ids_round_trip)
 {
 	static const struct node cases[] = {

@@ -4,9 +4,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 #include "sessionfs/base/number.h"
 

@@ -4,10 +4,8 @@
 #include "files.h"
 #include "sessionfs/file/opened.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static char path[] = "/tmp/sessionfs-opened-XXXXXX";

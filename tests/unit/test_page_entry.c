@@ -3,8 +3,6 @@
 #include "cases.h"
 #include "render_fixture.h"
 
-#include <errno.h>
-
 #define MD(text) "<div class=\"md\">\n<p>" text "</p>\n</div>\n"
 
 static bool reads_fail;

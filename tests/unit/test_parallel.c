@@ -7,11 +7,9 @@
 #include "sessionfs/base/parallel.h"
 #include "sessionfs/base/sys.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 
 #define MANY 10000
 

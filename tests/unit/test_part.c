@@ -7,8 +7,6 @@
 #include "sessionfs/session/format.h"
 #include "sessionfs/session/part.h"
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 static void parse(const char *line, struct record *ret)
 {
 	if (!record_parse(span_of(line), NULL, NULL, ret))

@@ -6,9 +6,6 @@
 #include "sessionfs/find/pages.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 static struct fact_usage use(const char *day, const char *model, double cost, double tokens)
 {

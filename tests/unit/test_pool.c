@@ -9,7 +9,6 @@
 
 #include "heap.h"
 
-#include <errno.h>
 #include <fcntl.h>
 
 enum { BLOCKS = 4000 };

@@ -6,11 +6,6 @@
 
 #include "failing_alloc.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <stdio.h>
-#include <time.h>
-
 /* 2026-03-10T12:00:00Z */
 #define NOW INT64_C(1773144000000)
 
@@ -336,9 +331,4 @@ CASE(allocation_failure_is_returned)
 	query_put(q);
 }
 
-int main(void)
-{
-	setenv("TZ", "UTC", 1);
-	tzset();
-	return run_cases(NULL, NULL);
-}
+RUN_CASES(in_utc, NULL)

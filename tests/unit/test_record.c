@@ -6,7 +6,6 @@
 #include "sessionfs/session/format.h"
 
 #include <math.h>
-#include <stdio.h>
 
 struct calls {
 	size_t n;

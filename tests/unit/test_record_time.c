@@ -5,7 +5,6 @@
 #include "sessionfs/session/format.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static int64_t time_of_text(const char *text)
 {

@@ -5,7 +5,6 @@
 #include "render_fixture.h"
 
 #include <sys/stat.h>
-#include <time.h>
 
 static void expect_context_n(const char *lines, size_t n, const char *want)
 {

@@ -8,7 +8,6 @@
 #include "sessionfs/session/repair.h"
 #include "texts.h"
 
-#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -12,9 +12,7 @@
 /* Where statx can wait, only the pool follows links. */
 #define AT_ONCE (IS_PORTABLE ? RESOLVER_WAIT : RESOLVER_NOW)
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 

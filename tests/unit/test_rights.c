@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cases.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 

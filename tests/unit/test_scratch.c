@@ -5,8 +5,6 @@
 #include "sessionfs/base/clock.h"
 #include "sessionfs/write/scratch.h"
 
-#include <errno.h>
-
 #include "failing_alloc.h"
 
 #define DIR_A ((node_t)100)

@@ -7,7 +7,6 @@
 #include "heap.h"
 #include "search_fixture.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 /* With hardly any memory nothing is cached, and the answers are the same. */

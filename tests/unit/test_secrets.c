@@ -5,8 +5,6 @@
 #include "sessionfs/file/secret.h"
 #include "sessionfs/find/tables.h"
 
-#include <stdlib.h>
-
 /* No scanner takes this file for a leak. */
 #define KEY                                                                                                            \
 	"hf_"                                                                                                          \

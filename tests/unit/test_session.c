@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <sys/stat.h>
-#include <time.h>
 
 /* ---- session files and other files ---- */
 

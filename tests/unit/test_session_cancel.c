@@ -5,8 +5,6 @@
 
 #include "sessionfs/base/cancel.h"
 
-#include <errno.h>
-
 /* Long enough for many reads: orphans that find their parent later, labels, calls, a repeated id. */
 static void make_text(struct buf *out)
 {

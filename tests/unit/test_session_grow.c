@@ -9,7 +9,6 @@
 #include "heap.h"
 #include <pthread.h>
 #include <sys/stat.h>
-#include <time.h>
 
 CASE(complete_tail_is_indexed_torn_is_not)
 {

@@ -4,8 +4,6 @@
 #include "sessionfs/base/space.h"
 #include "texts.h"
 
-#include <string.h>
-
 CASE(white_space_is_trimmed)
 {
 	assert_span(space_trim(SPAN_LIT("\t\v\f\r\n x y \xc2\xa0\xe1\x9a\x80")), "x y");

@@ -6,8 +6,6 @@
 #include "sessionfs/json/json.h"
 #include "sessionfs/write/stage.h"
 
-#include <errno.h>
-
 static struct stage stage_of(const struct value_form *kind, const char *shown, bool truncated)
 {
 	struct stage st;

@@ -4,8 +4,6 @@
 #include "cases.h"
 #include "store_fixture.h"
 
-#include <stdlib.h>
-
 static ino_t inode_of(const char *path)
 {
 	struct stat st;

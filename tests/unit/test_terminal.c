@@ -4,7 +4,6 @@
 #include "sessionfs/base/terminal.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static void assert_harmless(struct span text, const char *want)

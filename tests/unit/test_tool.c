@@ -8,10 +8,6 @@
 #include "sessionfs/base/cancel.h"
 #include "sessionfs/base/utf8.h"
 
-#include <errno.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 /* `json` must outlive the value. */
 static struct json_value value(const char *json)
 {

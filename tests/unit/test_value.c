@@ -4,8 +4,6 @@
 
 #include "sessionfs/write/value.h"
 
-#include <errno.h>
-
 #include "failing_alloc.h"
 
 #define BOM "\xef\xbb\xbf"
