@@ -159,7 +159,7 @@ static void *blocking_thread_main(void *arg)
 		p->run(p);
 		lock_acquire(&pool->lock);
 		p->done = true;
-		/* The call has its answer; what frees it can hang anew. */
+		/* The call has its answer; freeing it can hang again. */
 		t->since = clock_ms(CLOCK_MONOTONIC);
 		if (t->asks)
 			pool->answered = t->since;
