@@ -28,7 +28,7 @@ struct text {
 struct dir {
 	FILE *out, *whole; /* write to the two texts when they are flushed */
 	struct text line, texts;
-	char *path, *own, *attr; /* its attributes, and those of the last item; NULL without an item */
+	char *path, *own, *attr; /* its attributes, and the last item's, if it has any */
 	size_t above;            /* the index of the directory that it is in */
 };
 
