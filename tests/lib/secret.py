@@ -12,7 +12,6 @@ secret.py plant DIR          sessions with each example at each kind of place
 secret.py leaks FILE...      looks for the examples' keys in files; status 1, and where, if one is there
 """
 import contextlib
-import hashlib
 import json
 import os
 import random
@@ -20,6 +19,7 @@ import re
 import sys
 
 import facts
+import stored
 
 W = rb"[A-Za-z0-9_-]"
 A = rb"[A-Za-z0-9]"
@@ -155,34 +155,19 @@ def lines_of(data):
     return data.split(b"\n")
 
 
-def names(session, lines):
+def names(data):
     """Returns the name of the entry of each line, or nothing."""
-    values = []
-    for line in lines:
-        try:
-            values.append(facts.parse(line.decode("utf-8", "replace")))
-        except ValueError:
-            values.append(None)
-    header = next(i for i, v in enumerate(values) if v is not None)
-    old = float(facts.get(values[header], "version") or 1) < 2
-    last = {v["id"]: i for i, v in enumerate(values) if isinstance(facts.get(v, "id"), str) and i > header}
-    for i, v in enumerate(values):
-        if v is None or i <= header or facts.get(v, "type") == "session":
-            yield ""
-        elif old and isinstance(v, dict):
-            yield hashlib.sha256(f"{session.header['id']}\n{i + 1}".encode()).hexdigest()[:8]
-        elif isinstance(facts.get(v, "id"), str) and last[v["id"]] == i:
-            yield facts.encode(v["id"])
-        else:
-            yield f"~{i + 1}"
+    header, entries = stored.entries_of(data)
+    of = stored.names_of(entries, stored.below(header, 2), stored.exact(header[b"id"]))
+    return [of.get(n, b"").decode() for n in range(1, data.count(b"\n") + 2)]
 
 
 def table(source, most=64 << 20):
     print("project\tstem\tentry\tkind\tstart\tlength")
     for s in sorted(facts.sessions(source), key=lambda s: -int(s.modified())):
         with open(os.path.join(source, s.file), "rb") as f:
-            lines = lines_of(f.read())
-        for line, name in zip(lines, names(s, lines)):
+            data = f.read()
+        for line, name in zip(lines_of(data), names(data)):
             for begin, end, i in places(line) if len(line) <= most else []:
                 kind, shown = FORMS[i][0], FORMS[i][5]
                 print("\t".join([facts.cell(s.project()), facts.cell(s.stem()), facts.cell(name), kind, line[begin : begin + shown].decode(), str(end - begin)]))
