@@ -14,33 +14,16 @@ import os
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from session_lines import beginning, entry_id, line, message  # noqa: E402
+
 EACH = 40
 LEAST = 5  # at least this many of each, or the test shows nothing
 
 
-def entry_id(i):
-    return f"{0xA0000000 + i:08x}"
-
-
-def message(own, parent, text):
-    return {
-        "type": "message",
-        "id": own,
-        "parentId": parent,
-        "timestamp": "2026-03-01T10:00:00.000Z",
-        "message": {"role": "user", "content": text},
-    }
-
-
-def dump(e):
-    return (json.dumps(e, separators=(",", ":")) + "\n").encode()
-
-
 def make(file):
-    header = {"type": "session", "version": 3, "id": os.path.basename(file), "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/storm"}
-    with open(file, "wb") as f:
-        f.write(dump(header))
-        f.writelines(dump(message(entry_id(i), entry_id(i - 1) if i else None, f"before {i}")) for i in range(2 * EACH))
+    with open(file, "w", encoding="utf-8") as f:
+        f.write(beginning(os.path.basename(file), 2 * EACH))
 
 
 def rounds(seconds):
@@ -76,7 +59,7 @@ def append(file, seconds, acks):
             try:
                 fd = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
                 try:
-                    os.write(fd, dump(message(own, leaf, f"pi-{k}")))
+                    os.write(fd, message(own, leaf, f"pi-{k}").encode())
                 finally:
                     os.close(fd)
             except OSError as e:
@@ -103,13 +86,13 @@ def judge(file, *acks):
     lines = data.split(b"\n")
     torn = int(lines.pop() != b"")
     entries = []
-    for line in lines:
+    for text in lines:
         try:
-            entries.append(json.loads(line))
+            entries.append(json.loads(text))
         except ValueError:
             torn += 1
-            print(f"torn: {line.decode(errors='replace')}", file=sys.stderr)
-    acked = [line.strip() for a in acks for line in open(a, encoding="utf-8")]
+            print(f"torn: {text.decode(errors='replace')}", file=sys.stderr)
+    acked = [text.strip() for a in acks for text in open(a, encoding="utf-8")]
     there = {text_of(e) for e in entries[1:]}
     lost = [t for t in acked if t not in there]
 
@@ -134,7 +117,7 @@ def judge(file, *acks):
     for what, v in ("lost", lost), ("off their branch", off):
         for text in v[:5]:
             i = last.get(text, 0)
-            near = "\n".join(dump(e).decode()[:200].rstrip() for e in entries[max(i - 2, 0) : i + 2] if i)
+            near = "\n".join(line(**e)[:200].rstrip() for e in entries[max(i - 2, 0) : i + 2] if i)
             print(f"{what}: {text}\n{near}", file=sys.stderr)
     sys.exit(2 if lost or torn else 1 if off else 0)
 

@@ -20,17 +20,14 @@ import re
 import subprocess
 import sys
 
+from session_lines import check
+
 EDITED = {"user", "assistant", "toolResult"}
 TEXT = {"type": "text", "text": "shorter \u2713 \"x\"\n"}
 IMAGE = {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
 THINKING = {"type": "thinking", "thinking": "hm"}
 CALL = {"type": "toolCall", "id": "call_0", "name": "bash", "arguments": {"command": "true", "n": [1.5, None]}}
 BLOCKS = {"text", "image"}, {"text", "thinking", "toolCall"}
-
-
-def check(condition, what):
-    if not condition:
-        sys.exit(f"FAILED: {what}")
 
 
 def read(path):

@@ -28,6 +28,7 @@ import subprocess
 import sys
 import time
 
+from session_lines import STAMP, line
 from waiting import await_, is_mounted
 
 CATCH_UP = 40  # looks at everything until the mount must be right, a tenth of a second apart
@@ -118,18 +119,12 @@ class Control:
 # --- the sessions ----------------------------------------------------------------------------------
 
 
-def line(**fields):
-    return json.dumps(fields, separators=(",", ":")) + "\n"
-
-
 def message(entry, parent, **fields):
-    stamp = "2026-03-01T10:00:00.000Z"
-    return line(type="message", id=entry, parentId=parent, timestamp=stamp, message={"timestamp": 0, **fields})
+    return line(type="message", id=entry, parentId=parent, timestamp=STAMP, message={"timestamp": 0, **fields})
 
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 USAGE = {"input": 3, "output": 4, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 7, "cost": {"total": 0.5}}
-STAMP = "2026-03-01T10:00:00.000Z"
 
 
 def plain():

@@ -20,24 +20,11 @@ import sys
 import threading
 import time
 
+from session_lines import STAMP, check, entry_id, header, read
 from waiting import await_
 
 APPENDS = 200
 VIEWS = ["context.md", "context.json", "tree.txt", "info.json", "labels.tsv", "transcript.md", "chat.md", "all.txt"]
-
-
-def fail(what):
-    sys.exit(f"FAILED: {what}")
-
-
-def check(condition, what):
-    if not condition:
-        fail(what)
-
-
-def read(path):
-    with open(path, "rb") as f:
-        return f.read()
 
 
 class Session:
@@ -48,19 +35,18 @@ class Session:
         self.file = f"{root}/src/--grow--/{name}.jsonl"
         self.path = f"projects/grow/{name}"
         self.leaf, self.count, self.size = None, 0, 0
-        head = {"type": "session", "version": 3, "id": name, "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/grow"}
         with open(self.file, "w", encoding="utf-8") as f:
-            f.write(json.dumps(head) + "\n")
+            f.write(header(name))
         for _ in range(first):
             self.append()
 
     def line(self, text=None):
-        own = f"{0xA0000000 + self.count:08x}"
+        own = entry_id(self.count)
         message = {"role": "user", "content": text or f"message {self.count} " + "x" * (self.count % 50)}
         if self.count % 2:
             message.update(role="assistant", provider="p", model="m", usage={"input": 1, "output": self.count})
             message["content"] = [{"type": "text", "text": message["content"]}]
-        entry = {"type": "message", "id": own, "parentId": self.leaf, "timestamp": "2026-03-01T10:00:00.000Z"}
+        entry = {"type": "message", "id": own, "parentId": self.leaf, "timestamp": STAMP}
         self.leaf, self.count = own, self.count + 1
         return json.dumps({**entry, "message": message}) + "\n"
 
@@ -72,8 +58,8 @@ class Session:
         self.write(self.line(text))
 
     def label(self, target, text):
-        own = f"{0xA0000000 + self.count:08x}"
-        entry = {"type": "label", "id": own, "parentId": self.leaf, "timestamp": "2026-03-01T10:00:00.000Z"}
+        own = entry_id(self.count)
+        entry = {"type": "label", "id": own, "parentId": self.leaf, "timestamp": STAMP}
         self.leaf, self.count = own, self.count + 1
         self.write(json.dumps({**entry, "targetId": target, "label": text}) + "\n")
 
@@ -292,7 +278,7 @@ def parses(view, text, name):
         return len(messages)
     if view == "info.json":
         info = json.loads(text)
-        check(info["id"] == name and info["leaf"] == f"{0xA0000000 + info['entries'] - 1:08x}", f"{view}: {info}")
+        check(info["id"] == name and info["leaf"] == entry_id(info['entries'] - 1), f"{view}: {info}")
         check(sum(info["messages"].values()) == info["entries"], f"{view}: {info}")
         return info["entries"]
     if view == "tree.txt":
@@ -309,7 +295,7 @@ def parses(view, text, name):
         leaf = next(line for line in lines if line.startswith("leaf: "))
         if view == "context.md":
             check(leaf == f'leaf: "{ids[-1]}"', f"{view}: {leaf}, but the last is {ids[-1]}")
-    check(ids == [f"{0xA0000000 + i:08x}" for i in range(len(ids))], f"{view}: the entries are {ids}")
+    check(ids == [entry_id(i) for i in range(len(ids))], f"{view}: the entries are {ids}")
     return len(ids)
 
 

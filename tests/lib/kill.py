@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 
+from session_lines import beginning, check, entry_id, read
 from waiting import await_, is_mounted
 
 ENTRIES = 40
@@ -28,15 +29,6 @@ GONE = {errno.ENOTCONN, errno.ECONNABORTED}  # the error of a writer when the fi
 KINDS = ["label", "name", "branch", "link", "tee", "table", "context"]
 
 
-def check(condition, what):
-    if not condition:
-        sys.exit(f"FAILED: {what}")
-
-
-def entry_id(i):
-    return f"{0xA0000000 + i:08x}"
-
-
 class Session:
     """A file of the source, as of the last check."""
 
@@ -45,24 +37,11 @@ class Session:
         self.path = f"projects/kill/{name}"
         self.data, self.torn = b"", False
         self.values = set()  # all that was ever written
-        lines = [{"type": "session", "version": 3, "id": name, "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/kill"}]
-        for i in range(ENTRIES):
-            m = {"role": "user", "content": f"message {i}", "timestamp": 0}
-            lines.append(
-                {
-                    "type": "message",
-                    "id": entry_id(i),
-                    "parentId": entry_id(i - 1) if i else None,
-                    "timestamp": "2026-03-01T10:00:00.000Z",
-                    "message": m,
-                }
-            )
         with open(self.file, "w", encoding="utf-8") as f:
-            f.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+            f.write(beginning(name, ENTRIES))
 
     def look(self):
-        with open(self.file, "rb") as f:
-            data = f.read()
+        data = read(self.file)
         check(data.startswith(self.data), f"{self.file}: what was there has changed")
         new = data[len(self.data) :]
         if self.torn and new:

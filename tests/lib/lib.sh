@@ -243,9 +243,6 @@ fails() { # STATUS REGEX COMMAND...: it ends with this status and its output mat
 	is "$status" "$rc" "exit status of $* ($out)"
 	matches "$regex" "$out" "message of $*"
 }
-has_open() { # PID FILE
-	[ -n "$(find "/proc/$1/fd" -lname "$2" 2>/dev/null)" ]
-}
 # Waits until a command succeeds, without a limit: lib/limited ends a test that hangs, which then says what it waits for.
 await() { # WHAT COMMAND...
 	awaited="$1: ${*:2}"

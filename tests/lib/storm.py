@@ -21,6 +21,7 @@ import random
 import sys
 import time
 
+from session_lines import check, entry_id, header, message, read
 from waiting import await_
 
 WRITERS, EACH = 4, 50
@@ -28,31 +29,12 @@ STEPS = 200
 KINDS = ["echo", "python", "rename", "links"]  # 0 is a shell, see write-storm.sh
 
 
-def fail(what):
-    sys.exit(f"FAILED: {what}")
-
-
-def check(condition, what):
-    if not condition:
-        fail(what)
-
-
-def entry_id(i):
-    return f"{0xA0000000 + i:08x}"
-
-
 def ids(writer):
     return [entry_id(i) for i in range(writer * EACH, (writer + 1) * EACH)]
 
 
-def message(own, parent, text, role="user"):
-    return {
-        "type": "message",
-        "id": own,
-        "parentId": parent,
-        "timestamp": "2026-03-01T10:00:00.000Z",
-        "message": {"role": role, "content": [{"type": "text", "text": text}]},
-    }
+def said(text):
+    return [{"type": "text", "text": text}]
 
 
 def step(steps, own, k, n):
@@ -66,12 +48,10 @@ def step(steps, own, k, n):
 
 
 def make(file):
-    lines = [{"type": "session", "version": 3, "id": "storm", "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/storm"}]
-    for i in range(WRITERS * EACH):
-        role = "assistant" if i % 2 else "user"
-        lines.append(message(entry_id(i), entry_id(i - 1) if i else None, f"before {i}", role))
     with open(file, "w", encoding="utf-8") as f:
-        f.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+        f.write(header("storm"))
+        for i in range(WRITERS * EACH):
+            f.write(message(entry_id(i), entry_id(i - 1) if i else None, said(f"before {i}"), "assistant" if i % 2 else "user"))
 
 
 def write(writer, session, n, steps):
@@ -100,9 +80,8 @@ def append(file, n, pace, steps):
     rng = random.Random(pace)
     for k in range(n):
         own = f"{0xB0000000 + k:08x}"
-        line = json.dumps(message(own, leaf, f"message {k}"), separators=(",", ":")) + "\n"
         fd = os.open(file, os.O_WRONLY | os.O_APPEND)
-        os.write(fd, line.encode())
+        os.write(fd, message(own, leaf, said(f"message {k}")).encode())
         os.close(fd)
         leaf = own
         if rng.random() < 0.2:
@@ -122,8 +101,7 @@ def lock(file, n):
 
 
 def read_lines(file):
-    with open(file, "rb") as f:
-        data = f.read()
+    data = read(file)
     check(data.endswith(b"\n"), "the last line is not complete")
     entries, blank = [], 0
     for number, line in enumerate(data[:-1].split(b"\n"), 1):
@@ -133,7 +111,7 @@ def read_lines(file):
         try:
             e = json.loads(line)
         except ValueError:
-            fail(f"line {number} does not parse: {line!r}")
+            sys.exit(f"FAILED: line {number} does not parse: {line!r}")
         entries.append(e)
     # A line of pi that stays half-written for long, while its process sleeps, seems torn: an empty line follows it.
     check(blank < 5, f"{blank} lines are empty")
@@ -204,11 +182,9 @@ def judge_parents(entries):
 
 
 def judge_mount(session, data, now):
-    with open(f"{session}/session.jsonl", "rb") as f:
-        check(f.read() == data, "session.jsonl is not the file")
+    check(read(f"{session}/session.jsonl") == data, "session.jsonl is not the file")
     for i, text in now.items():
-        with open(f"{session}/entries/{i}/label", encoding="utf-8") as f:
-            check(f.read() == text + "\n", f"entries/{i}/label")
+        check(read(f"{session}/entries/{i}/label") == f"{text}\n".encode(), f"entries/{i}/label")
         check(os.readlink(f"{session}/labels/{text}") == f"../entries/{i}", f"labels/{text}")
     check(len(os.listdir(f"{session}/labels")) == len(now), "labels/ has names too many")
     check(not os.path.exists(f"{session}/problems.txt"), "there is a problems.txt")

@@ -26,6 +26,7 @@ import tempfile
 import time
 import traceback
 
+from session_lines import beginning, entry_id, message, read
 from waiting import await_
 
 STABLE = 3  # sessions that stay in place
@@ -43,28 +44,6 @@ fork = multiprocessing.get_context("fork")
 def check(condition, what):
     if not condition:
         raise AssertionError(what)
-
-
-def record(kind, own, parent, **fields):
-    head = {"type": kind, "id": own, "parentId": parent, "timestamp": "2026-03-01T10:00:00.000Z"}
-    return json.dumps({**head, **fields}, separators=(",", ":")) + "\n"
-
-
-def message(own, parent, text):
-    return record("message", own, parent, message={"role": "user", "content": text})
-
-
-def header(sid):
-    fields = {"type": "session", "version": 3, "id": sid, "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/s"}
-    return json.dumps(fields, separators=(",", ":")) + "\n"
-
-
-def entry_id(i):
-    return f"{0xA0000000 + i:08x}"
-
-
-def beginning(sid, n=ENTRIES):
-    return header(sid) + "".join(message(entry_id(i), entry_id(i - 1) if i else None, f"{sid} {i}") for i in range(n))
 
 
 def append(file, text):
@@ -88,7 +67,7 @@ class Turmoil:
         os.makedirs(self.mount, exist_ok=True)
         for i in range(STABLE):
             with open(self.stable(i), "w", encoding="utf-8") as f:
-                f.write(beginning(f"stable{i}"))
+                f.write(beginning(f"stable{i}", ENTRIES))
 
     def stable(self, i):
         return f"{self.source}/--stable--/stable{i}.jsonl"
@@ -223,8 +202,7 @@ class Turmoil:
             i = rng.randrange(STABLE)
             s = f"{self.mount}/projects/stable/stable{i}"
             try:
-                with open(f"{s}/session.jsonl", "rb") as f:
-                    text = f.read()
+                text = read(f"{s}/session.jsonl")
                 with open(self.stable(i), "rb") as f:
                     whole = f.read(len(text))
                 if whole != text:
@@ -234,10 +212,8 @@ class Turmoil:
                     check(n >= seen.get(i, 0), f"stable{i} has become shorter")
                     seen[i] = n
                 if not self.read_only:
-                    with open(f"{s}/context.json", "rb") as f:
-                        json.loads(f.read())
-                    with open(f"{s}/info.json", "rb") as f:
-                        info = json.loads(f.read())
+                    json.loads(read(f"{s}/context.json"))
+                    info = json.loads(read(f"{s}/info.json"))
                     check(info["id"] == f"stable{i}", f"info.json of stable{i}: {info}")
                 check(os.readlink(f"{s}/leaf").startswith("entries/"), "leaf")
             except OSError as e:
@@ -320,7 +296,7 @@ class Turmoil:
         tried = [t.split("\t") for i in range(3) for t in self.lines_of(f"tried{i}")]
         done = [t.split("\t") for i in range(2) for t in self.lines_of(f"done{i}")]
         for i in range(STABLE):
-            expected = beginning(f"stable{i}").split("\n")[:-1] + self.lines_of(f"appended{i}")
+            expected = beginning(f"stable{i}", ENTRIES).split("\n")[:-1] + self.lines_of(f"appended{i}")
             mine = [{t for name, t in texts if name == f"stable{i}"} for texts in (tried, done)]
             self.judge_file(self.stable(i), expected, *mine)
         for name in os.listdir(f"{self.source}/--moved--"):
