@@ -117,7 +117,7 @@ is mine "$(cat "$T/outside/kept")" "the target of a link"
 # Links in place of an unfinished file, and with the time of the file, are not followed; --delete removes them.
 # (copy-kept.sh: other obstacles.)
 kept_outside() {
-	is "dir kept" "$(ls "$T/outside" | xargs)" "the files outside"
+	is "dir kept" "$(cd "$T/outside" && echo *)" "the files outside"
 	is "mine mine" "$(cat "$T/outside/kept" "$T/outside/dir/kept" | xargs)" "the files outside"
 }
 rm "$T/to/$V1/title"
