@@ -279,7 +279,7 @@ key=npm_$(printf 'example0%.0s' 1 2 3 4)1234
 printf '%s\n' '{"type":"session","version":3,"id":"keyed","timestamp":"2026-04-01T09:15:03.460Z","cwd":"/w"}' \
 	'{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"keep '"$key"'"}}' >"$source/--w--/keyed.jsonl"
 begin --redact keep
-await "the preview" eval '[[ $(screen) == *"user: keep ****"*"## user"*"keep ****"* ]]'
+await "the preview" eval '[[ $(screen) == *"user: keep "*"## user"*"keep "* ]]'
 ! shows "${key:0:12}" || die "a key on the screen"
 press Escape
 end 1 "Escape"

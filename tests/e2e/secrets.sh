@@ -79,6 +79,9 @@ for f in "$T"/planted/*/*.jsonl; do
 ]*$" "$SESSIONFS" --redact --repair "$f"
 done
 fails 2 "^sessionfs: --redact: requires" "$SESSIONFS" --redact --check "$T/planted"
+for option in redact,rw rw,redact; do
+	fails 2 "rw: redact is read-only" "$SESSIONFS" -o $option -S "$T/planted" --cat README.md
+done
 
 # A copy can be given away, and equals a redacting mount of it.
 "$SESSIONFS" -o redact -S "$T/planted" --copy / "$T/copy" >"$T/said"
@@ -117,6 +120,13 @@ find "$T/mnt" -type f -print0 | xargs -0 python3 "$ROOT/tests/lib/secret.py" lea
 find "$T/mnt" -printf '%P\n%l\n' | grep -aFf "$T/keys" && die "a name shows a key"
 grep -rqaFf "$T/keys" "$T/mnt/projects" && die "grep -r finds a key"
 [ ! -e "$T/mnt/secrets.tsv" ] || die "secrets.tsv is in the mount: its size would be found out for every ls -l"
+
+# Nor do the names of a session in the source itself, which are made of its header.
+printf '%s\n' '{"type":"session","version":3,"id":"'"$key"'","cwd":"/srv/'"$key"'"}' >"$T/planted/flat.jsonl"
+stars=$(tr '[:graph:]' '*' <<<"$key")
+await "a flat session" test -e "$T/mnt/projects/srv-$stars/flat/title"
+is "../projects/srv-$stars/flat" "$(readlink "$T/mnt/sessions/$stars")" "the link by the id"
+rm "$T/planted/flat.jsonl"
 
 # A key written in two parts shows neither part.
 f=$T/planted/--home-u--/live.jsonl
