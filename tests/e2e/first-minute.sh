@@ -39,7 +39,7 @@ chars=$(wc -m <"$T/all")
 [ "$chars" -le 4000 ] || die "the first five commands say $chars characters"
 [ -n "$source" ] || grep -q "the option belongs to the program" "$T/all" || die "the decision is missing"
 echo "$chars characters for $word" >&2
-# Each command that writes appends a line, and the file that pi is to fork exists.
+# Each command that writes appends a line, and the file for pi --fork exists.
 if [ -z "$source" ]; then
 	fork=$(sed -n 's|^    pi --fork SESSION/\([^ ]*\) .*|\1|p' README.md)
 	sed -n '/^In a session, write/,$s/^    \(.*[^ ]\)  .*/\1/p' README.md >"$T/commands"

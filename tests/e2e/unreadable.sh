@@ -131,7 +131,7 @@ done
 # A directory of three that fails: the others are listed.
 BAD_FILE=--q--
 for number in 5 107 13 116; do
-	# 116 is a server's ESTALE, which says nothing of the directory.
+	# 116 is ESTALE of a server: the directory can still be there.
 	error=$(python3 -c "import os; print(os.strerror($number if $number != 116 else 121))")
 	echo "$number" >"$BAD"
 	for command in "--ls --names projects" "--ls projects" "--tree projects/"; do
