@@ -112,6 +112,12 @@ mount_fs "$T/src" "$T/mnt"
 python3 "$ROOT/tests/lib/search.py" "$T/mnt" needle alone -- -alone >"$T/said" || die "search.py: $(tail -n 1 "$T/said")"
 grep -qx 'needle 3030 1010' "$T/said" || die "needle: $(cat "$T/said")"
 "$SESSIONFS" -S "$T/src" --search needle | cmp - "$T/mnt/search/needle/hits.txt" || die "--search differs"
+mkdir "$T/most"
+{
+	echo '{"type":"session","version":3,"id":"most"}'
+	seq -f '{"type":"message","id":"%.0f","parentId":null,"message":{"role":"user","content":"line"}}' 10050
+} >"$T/most/most.jsonl"
+is "10000 10001" "$(for file in hits.txt entries.tsv; do "$SESSIONFS" -S "$T/most" --cat search/line/$file | wc -l; done | xargs)" "lines of hits.txt, rows of entries.tsv"
 
 # Repeated: the program reads none of it.
 pid=$(mount_pid "$T/mnt")
