@@ -143,3 +143,15 @@ for day in 2024-01-07 2024-01-08 2026-03-01; do
 done
 "$SESSIONFS" -S "$T/weeks" --cat html/index.html | sed -n '/by week/,$s/.*<title>\([-0-9]*\).*/\1/p' >"$T/bars"
 is "2024-01-01 2024-01-08 2026-02-23" "$(xargs <"$T/bars")" "weeks"
+
+# The models that cost most have a colour each; others share one, and one without a cost has none.
+mkdir -p "$T/models/--p--"
+{
+	echo '{"type":"session","version":3,"id":"models"}'
+	for i in {1..10}; do
+		printf '{"type":"message","id":"%s","parentId":null,"timestamp":"2026-03-01T12:00:00Z","message":{"role":"assistant","content":[],"provider":"p","model":"m%s","usage":{"totalTokens":5,"cost":{"total":%s}}}}\n' \
+			"$i" "$i" $((10 - i))
+	done
+} >"$T/models/--p--/models.jsonl"
+"$SESSIONFS" -S "$T/models" --cat usage.svg | sed -n '/class="legend"/,$s/.*<text x="20"[^>]*>\([^ ]*\) .*/\1/p' >"$T/legend"
+is "p/m1 p/m2 p/m3 p/m4 p/m5 p/m6 p/m7 other" "$(xargs <"$T/legend")" "models with a colour"
