@@ -90,7 +90,7 @@ CASE(a_line_decides)
 	remove_all(root);
 }
 
-/* What follows the first 1 MiB is not read: nor is the first entry of a deeper session, which decides nothing then. */
+/* No byte after the first 1 MiB is read: nor is the first entry of a deeper session, which decides nothing then. */
 CASE(the_first_mebibyte_decides)
 {
 	char path[] = "/tmp/test_header.XXXXXX/x.jsonl";
