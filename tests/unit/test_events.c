@@ -174,7 +174,7 @@ WORLD(label_and_name_events)
 	assert_non_null(
 	    strstr(line, "\"event\":\"renamed\",\"session\":\"sid-a\",\"path\":\"projects/w/a\",\"name\":\"two\"}\n"));
 	assert_null(strstr(line, JSON("name":"one")));
-	/* An empty text is no value. */
+	/* An empty text counts as none. */
 	append(&w->place, A,
 	    LINE({"type":"label","id":"l2","parentId":"i2","targetId":"e1","label":""})
 	    LINE({"type":"session_info","id":"i3","parentId":"l2","name":" "}));
