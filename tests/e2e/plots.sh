@@ -136,13 +136,15 @@ done
 
 # In two years, a bar is a week, which begins on Monday.
 mkdir -p "$T/weeks/--p--"
-for day in 2024-01-07 2024-01-08 2026-03-01; do
+for day in 2024-01-07 2024-01-08 2025-02-28 2025-03-01 2026-03-01; do
 	printf '%s\n' '{"type":"session","version":3,"id":"'$day'","timestamp":"'$day'T12:00:00Z"}' \
 		'{"type":"message","id":"a","parentId":null,"timestamp":"'$day'T12:00:00Z","message":{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"cost":{"total":1}}}}' \
 		>"$T/weeks/--p--/$day.jsonl"
 done
 "$SESSIONFS" -S "$T/weeks" --cat html/index.html | sed -n '/by week/,$s/.*<title>\([-0-9]*\).*/\1/p' >"$T/bars"
-is "2024-01-01 2024-01-08 2026-02-23" "$(xargs <"$T/bars")" "weeks"
+is "2024-01-01 2024-01-08 2025-02-24 2026-02-23" "$(xargs <"$T/bars")" "weeks"
+"$SESSIONFS" -S "$T/weeks" --cat usage.svg | sed -n 's/.*<title>\([-0-9]*\).*/\1/p' >"$T/bars"
+is "2025-03-01 2026-03-01" "$(xargs <"$T/bars")" "days of the last twelve months"
 
 # The models that cost most have a colour each; others share one, and one without a cost has none.
 mkdir -p "$T/models/--p--"
