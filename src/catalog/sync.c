@@ -121,8 +121,9 @@ static bool require_slot(struct sync *a, uint32_t file)
 	return current;
 }
 
-/* If another directory can have come in the place of one above the file, that is scanned first: until it has a watch,
- * inotify does not report the next change of the file. */
+/* If another directory can have come in the place of one above, that is scanned first: until it has a watch, inotify
+ * does not report the next change below; and until the source is opened again, paths lead into the one that was there.
+ */
 static bool require_dirs_above(struct sync *a, uint32_t dir)
 {
 	const struct catalog *c = a->c;
@@ -206,7 +207,8 @@ static bool require_names(struct sync *a, uint32_t dir)
 	const struct dir *d = &a->c->dirs[dir];
 	if (d->gone)
 		return true;
-	if (!require_place(a, (struct requirement){.dir = dir, .file = NONE}))
+	if ((dir != 0 && !require_dirs_above(a, d->parent)) ||
+	    !require_place(a, (struct requirement){.dir = dir, .file = NONE}))
 		return false;
 	bool current = true;
 	for (size_t i = 0; i < d->files.n; i++) {
