@@ -54,7 +54,10 @@ is_sanitized || {
 	one=("$SESSIONFS" -S "$T/long" --copy sessions/long/session.jsonl "$T/one")
 	rc=0
 	strace -f -qq -o "$T/trace" -e trace=write -e inject=write:signal=INT:when=2 "${one[@]}" >"$T/out" 2>&1 || rc=$?
-	is "130 " "$rc $(ls -A "$T/one")" "the status of an interrupted copy of one file, and what it leaves"
+	is 130 "$rc" "the status of an interrupted copy of one file"
+	# On a busy machine the signal can arrive after the last write.
+	if [ -e "$T/one/session.jsonl" ]; then same "$T/long/long.jsonl" "$T/one/session.jsonl" "a late interrupt"; fi
+	is "" "$(ls -A "$T/one" | grep -vx session.jsonl)" "what an interrupted copy of one file leaves"
 	"${one[@]}" >"$T/out" || die "the copy of one file ended with $?"
 	same "$T/long/long.jsonl" "$T/one/session.jsonl" "the copy of one file"
 	# If SIGINT is ignored, as in the background of a shell without job control, it stays ignored.
