@@ -73,6 +73,8 @@ void wire_wait_for_look(void)
 void wire_source(struct wire *w)
 {
 	*w = (struct wire){.source = "/tmp/sessionfs-wire-XXXXXX", .fd = -1, .kept = BUF_INIT};
+	/* A scan is valid for several times as long as it took, which can be long on a busy machine. */
+	let_stand(CATALOG_CLOCK);
 	make_temporary(w->source);
 }
 
