@@ -121,9 +121,8 @@ static bool require_slot(struct sync *a, uint32_t file)
 	return current;
 }
 
-/* If another directory can have come in the place of one above, that is scanned first: until it has a watch, inotify
- * does not report the next change below; and until the source is opened again, paths lead into the one that was there.
- */
+/* If another directory can have come in the place of one above, that is scanned first: inotify does not report the next
+ * change below it until it has a watch, and paths lead into the old source until the new one is open. */
 static bool require_dirs_above(struct sync *a, uint32_t dir)
 {
 	const struct catalog *c = a->c;
