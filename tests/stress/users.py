@@ -122,8 +122,8 @@ def run(*command):
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
-#: a name that was replaced between the listing and the request
-REPLACED = re.compile(rb"(/labels/|\.labels\.tsv\.).*No such file|has vanished: .*(/labels/|\.labels\.tsv\.)")
+#: a name that was replaced between the listing and the request; metadata after a leaf leaves its branch when that goes on
+REPLACED = re.compile(rb"(/labels/|/branches/\w+/\d+-(label|session_info)|\.labels\.tsv\.).*No such file|has vanished: .*(/labels/|\.labels\.tsv\.)")
 #: a text that changes in its middle keeps its bytes while it is open, but fstat(2) has the size of the newer one
 CHANGED = re.compile(rb"read errors mapping .*/(?!session\.jsonl|all\.txt)[a-z.]+\": No data available|failed verification|^rsync (error|warning): ")
 
