@@ -28,6 +28,7 @@ for case in "SEGV 0 main" "ABRT 1 loop_thread_main" "BUS 3 follow_thread_main" "
 	"$SESSIONFS" -f "$T/src" "$T/mnt" 2>"$T/log" &
 	pid=$!
 	await "mounted" mountpoint -q "$T/mnt"
+	await "its threads" eval "[ \$(ls /proc/$pid/task | wc -l) -gt 3 ]"
 	kill_thread $pid "$(kill -l "$signal")" "$thread" || die "SIG$signal was not sent to thread $thread"
 	rc=0
 	wait $pid 2>/dev/null || rc=$?
