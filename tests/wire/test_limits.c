@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Behaviour beyond limits: built with small ones (base/limits.h). */
+#include "../unit/linux_only.h"
 #include "fixture.h"
 
 #include "../../src/fuse/fs_impl.h"
@@ -64,6 +65,7 @@ static void wait_for_end(struct wire *w, uint32_t slot)
 STATE_CASE(expired_leases_are_reused, set_up, teardown)
 {
 	uint32_t a, b;
+	NEEDS_WATCHES();
 	unsigned most = look_at_all(w, ENTRIES_OF("a"), &a);
 	assert_in_range(most, 1, ENTRIES - 1);
 	assert_int_equal(look_at_all(w, ENTRIES_OF("b"), &b), 0);
