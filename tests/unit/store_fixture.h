@@ -47,7 +47,6 @@ static inline void start(const char *text)
 
 static inline int set_up(void **state)
 {
-	(void)state;
 	plan = (struct plan){0};
 	strcpy(place.dir, "/tmp/sessionfs-store-XXXXXX");
 	make_temporary(place.dir);
@@ -59,7 +58,6 @@ static inline int set_up(void **state)
 
 static inline int tear_down(void **state)
 {
-	(void)state;
 	plan.on = false;
 	return remove_all(place.dir);
 }

@@ -123,9 +123,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define TEST(f) CASE_WITH(f, set_up, tear_down)
-
-TEST(without_a_thread_a_call_fails)
+CASE_WITH(without_a_thread_a_call_fails, set_up, tear_down)
 {
 	atomic_store(&no_threads, true);
 	/* More often than there are threads: none of them counts as begun. */
@@ -153,7 +151,7 @@ TEST(without_a_thread_a_call_fails)
 }
 
 /* A call is stuck after PATIENCE without an answer of any device, and after MOST in any case. */
-TEST(answers_extend_patience)
+CASE_WITH(answers_extend_patience, set_up, tear_down)
 {
 	struct work *w = hang(1);
 	assert_int_equal(wait_now(w), -ETIME);
@@ -196,7 +194,7 @@ TEST(answers_extend_patience)
 }
 
 /* What a call asked is answered when the call is done, though its thread hangs while it frees the call. */
-TEST(a_call_that_is_freed_asks_nothing)
+CASE_WITH(a_call_that_is_freed_asks_nothing, set_up, tear_down)
 {
 	struct work *w = work(2, NULL);
 	w->alone = true;
@@ -207,7 +205,7 @@ TEST(a_call_that_is_freed_asks_nothing)
 	answer(2);
 }
 
-TEST(the_queue_is_freed_with_the_pool)
+CASE_WITH(the_queue_is_freed_with_the_pool, set_up, tear_down)
 {
 	struct work *stuck[BLOCKING_THREADS], *queued[3];
 	for (unsigned i = 0; i < BLOCKING_THREADS; i++)

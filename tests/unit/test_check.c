@@ -50,9 +50,7 @@ static char *check(const char *root, const struct check_options *o, FILE *progre
 	return text;
 }
 
-#define TEST(f) CASE_WITH(f, set_up, tear_down)
-
-TEST(valid_sessions_print_nothing)
+CASE_WITH(valid_sessions_print_nothing, set_up, tear_down)
 {
 	size_t found = 99;
 	make_dir(*state, "--a--");
@@ -65,7 +63,7 @@ TEST(valid_sessions_print_nothing)
 	assert_int_equal(found, 0);
 }
 
-TEST(each_problem_prints_one_line)
+CASE_WITH(each_problem_prints_one_line, set_up, tear_down)
 {
 	size_t found = 0;
 	make_dir(*state, "b");
@@ -99,7 +97,7 @@ TEST(each_problem_prints_one_line)
 }
 
 /* The current branch has less than a tenth of the longest one. */
-TEST(short_current_branch_is_reported)
+CASE_WITH(short_current_branch_is_reported, set_up, tear_down)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	size_t found = 0;
@@ -118,7 +116,7 @@ TEST(short_current_branch_is_reported)
 	free(said);
 }
 
-TEST(progress_line_is_erased)
+CASE_WITH(progress_line_is_erased, set_up, tear_down)
 {
 	static const struct check_options always = {.progress_ms = 1, .progress_always = true};
 	char *drawn = NULL;
@@ -145,7 +143,7 @@ TEST(progress_line_is_erased)
 	free(drawn);
 }
 
-TEST(failure_reason_is_printed)
+CASE_WITH(failure_reason_is_printed, set_up, tear_down)
 {
 	size_t found = 7;
 	assert_int_equal(check_source("/nonexistent/sessions", NULL, stdout, NULL, &found), -ENOENT);

@@ -4,11 +4,9 @@
 #include "write_fixture.h"
 #include "failing_calls.h"
 
-#define TEST(f) CASE_WITH(f, set_up, tear_down)
-
 /* A label that was saved from a table can be cleared by saving it again. One whose append failed was not saved: if
  * others set the same label, it is theirs. */
-TEST(a_failed_append_saves_no_rows)
+CASE_WITH(a_failed_append_saves_no_rows, set_up, tear_down)
 {
 	CLEANUP_BUF struct buf table = BUF_INIT;
 	struct source_fixture *p = *state;
@@ -47,7 +45,7 @@ static void replace_without_a(void)
 }
 
 /* The file is replaced after the entry was found in it: the value goes to the new file, or nowhere. */
-TEST(an_entry_is_found_again_after_a_replacement)
+CASE_WITH(an_entry_is_found_again_after_a_replacement, set_up, tear_down)
 {
 	struct source_fixture *p = *state;
 	static const struct {
@@ -78,7 +76,7 @@ TEST(an_entry_is_found_again_after_a_replacement)
 }
 
 /* Each call of an append that fails refuses the value, with the reason; later the same value is written. */
-TEST(a_failing_append_is_refused)
+CASE_WITH(a_failing_append_is_refused, set_up, tear_down)
 {
 	struct source_fixture *p = *state;
 	static const enum call calls[] = {WRITE, FLOCK};

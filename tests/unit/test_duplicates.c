@@ -48,10 +48,8 @@ static int end(void **state)
 
 /* ---- the table ---- */
 
-#define TEST(f) CASE_WITH(f, begin, end)
-
 /* Each mark keeps its first owner while the table grows. */
-TEST(a_mark_keeps_its_first_owner)
+CASE_WITH(a_mark_keeps_its_first_owner, begin, end)
 {
 	enum { MARKS = 5000, ROUND = 100 };
 	struct some_facts *s = *state;
@@ -123,7 +121,7 @@ CASE(a_table_grows_when_it_is_full)
 }
 
 /* A released table is empty, and can be used again. */
-TEST(a_released_table_keeps_its_lock)
+CASE_WITH(a_released_table_keeps_its_lock, begin, end)
 {
 	struct some_facts *s = *state;
 	uint64_t marks[] = {mark_of(1)};
@@ -140,7 +138,7 @@ TEST(a_released_table_keeps_its_lock)
 /* ---- sessions ---- */
 
 /* An entry of two sessions is excluded from the second. */
-TEST(a_second_owner_is_excluded)
+CASE_WITH(a_second_owner_is_excluded, begin, end)
 {
 	struct some_facts *s = *state;
 	uint64_t first[] = {mark_of(1), mark_of(2)}, third[] = {mark_of(2), mark_of(3)}, other[] = {mark_of(4)};
@@ -164,7 +162,7 @@ TEST(a_second_owner_is_excluded)
 }
 
 /* A session that is added again owns what it owned. An entry without a mark belongs to no session. */
-TEST(a_session_owns_its_marks)
+CASE_WITH(a_session_owns_its_marks, begin, end)
 {
 	struct some_facts *s = *state;
 	uint64_t marks[] = {mark_of(1), 0}, more[] = {mark_of(1), 0, mark_of(2)}, other[] = {0, 0};
@@ -179,7 +177,7 @@ TEST(a_session_owns_its_marks)
 }
 
 /* A session that may repeat its own ids is compared, and stays so. */
-TEST(a_session_that_repeats_ids_is_compared)
+CASE_WITH(a_session_that_repeats_ids_is_compared, begin, end)
 {
 	struct some_facts *s = *state;
 	uint64_t marks[] = {mark_of(1)};
@@ -193,7 +191,7 @@ TEST(a_session_that_repeats_ids_is_compared)
 	assert_false(s->d.is_current);
 }
 
-TEST(a_session_that_finds_no_memory_is_not_added)
+CASE_WITH(a_session_that_finds_no_memory_is_not_added, begin, end)
 {
 	struct some_facts *s = *state;
 	uint64_t marks[100];
@@ -254,7 +252,7 @@ static bool is_duplicate(const struct some_facts *s, uint32_t slot, size_t i)
 }
 
 /* An entry counts for the session that was created first, whichever was read first. */
-TEST(the_oldest_session_counts_an_entry)
+CASE_WITH(the_oldest_session_counts_an_entry, begin, end)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, 2000, "b", 1, 2, 3);
@@ -281,7 +279,7 @@ TEST(the_oldest_session_counts_an_entry)
 }
 
 /* Sessions of one age are in the order of their files; a session without a time is the last. */
-TEST(equal_ages_are_ordered_by_file)
+CASE_WITH(equal_ages_are_ordered_by_file, begin, end)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, NAN, "a", 1);
@@ -297,7 +295,7 @@ TEST(equal_ages_are_ordered_by_file)
 }
 
 /* An entry that occurs twice in one session counts once. One without a mark counts each time. */
-TEST(an_entry_counts_once_in_its_session)
+CASE_WITH(an_entry_counts_once_in_its_session, begin, end)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, 1000, "a", 1, 1, 0, 0);
@@ -310,7 +308,7 @@ TEST(an_entry_counts_once_in_its_session)
 }
 
 /* Neither a mark after the last one of a session nor a session after the last one is used. */
-TEST(nothing_after_the_last_is_compared)
+CASE_WITH(nothing_after_the_last_is_compared, begin, end)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, 1000, "a", 1);
@@ -326,7 +324,7 @@ TEST(nothing_after_the_last_is_compared)
 }
 
 /* Nothing is compared while the last result holds. */
-TEST(a_current_result_is_used_again)
+CASE_WITH(a_current_result_is_used_again, begin, end)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, 1000, "a", 1);
@@ -353,7 +351,7 @@ static bool is_cancelled(void *arg)
 	return true;
 }
 
-TEST(a_comparison_can_be_cancelled)
+CASE_WITH(a_comparison_can_be_cancelled, begin, end)
 {
 	struct some_facts *s = *state;
 	unsigned calls = 0;
@@ -376,7 +374,7 @@ TEST(a_comparison_can_be_cancelled)
 	assert_false(s->d.is_current);
 }
 
-TEST(a_comparison_that_finds_no_memory_fails)
+CASE_WITH(a_comparison_that_finds_no_memory_fails, begin, end)
 {
 	struct some_facts *s = *state;
 	ADD(s, 0, 1000, "a", 1);

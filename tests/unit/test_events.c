@@ -79,9 +79,7 @@ static void assert_told(struct world *w, const char *text)
 
 #define OF_A AS_IS("session":"sid-a","path":"projects/w/a")
 
-#define WORLD(f) CASE_WITH(f, begin, end)
-
-WORLD(appended_entries_emit_events)
+CASE_WITH(appended_entries_emit_events, begin, end)
 {
 	struct world *w = *state;
 	assert_string_equal(told(w), "");
@@ -110,7 +108,7 @@ static void assert_message(struct world *w, const char *fields, const char *want
 	    told(w), "\"event\":\"replaced\",\"session\":\"sid-a\",\"path\":\"projects/w/a\",\"state\":\"working\"}\n");
 }
 
-WORLD(message_events_have_role_and_stop_reason)
+CASE_WITH(message_events_have_role_and_stop_reason, begin, end)
 {
 	struct world *w = *state;
 	assert_message(w, JSON("role":"assistant","content":[],"stopReason":"stop"),
@@ -135,7 +133,7 @@ WORLD(message_events_have_role_and_stop_reason)
 }
 
 /* jq ends at half a surrogate pair. */
-WORLD(lone_surrogate_becomes_replacement_character)
+CASE_WITH(lone_surrogate_becomes_replacement_character, begin, end)
 {
 	struct world *w = *state;
 	append(&w->place, A, LINE({"type":"\udc00x","id":"o","parentId":"e1"}));
@@ -146,7 +144,7 @@ WORLD(lone_surrogate_becomes_replacement_character)
 	assert_told(w, "\"entry\":\"e1\",\"label\":[\"\uFFFD\",1]}\n");
 }
 
-WORLD(partial_line_emits_event_when_complete)
+CASE_WITH(partial_line_emits_event_when_complete, begin, end)
 {
 	struct world *w = *state;
 	append(&w->place, A, "{\"type\":\"label\",\"id\":\"l1\",");
@@ -160,7 +158,7 @@ WORLD(partial_line_emits_event_when_complete)
 	assert_string_equal(told(w), "");
 }
 
-WORLD(label_and_name_events)
+CASE_WITH(label_and_name_events, begin, end)
 {
 	struct world *w = *state;
 	append(&w->place, A,
@@ -184,7 +182,7 @@ WORLD(label_and_name_events)
 }
 
 /* Rights concern only the kernel's names. Lost events name every file: only differences are published. */
-WORLD(unchanged_session_emits_no_event)
+CASE_WITH(unchanged_session_emits_no_event, begin, end)
 {
 	NEEDS_WATCHES();
 	struct world *w = *state;
@@ -199,7 +197,7 @@ WORLD(unchanged_session_emits_no_event)
 	assert_string_equal(lines_of(w, &all, 1), "");
 }
 
-WORLD(create_move_and_remove_events)
+CASE_WITH(create_move_and_remove_events, begin, end)
 {
 	struct world *w = *state;
 	put(&w->place, "--w--/b.jsonl", HEADER_OF("sid-b", "/w"));
@@ -272,7 +270,7 @@ int __wrap_catalog_session_get(struct catalog *c, uint32_t slot, struct session 
 }
 
 /* Comparing every removed file with every new one would take a minute of CPU time. */
-WORLD(many_moves_take_linear_time)
+CASE_WITH(many_moves_take_linear_time, begin, end)
 {
 	struct world *w = *state;
 	struct catalog_change *changes = calloc(2 * MOVED, sizeof *changes);
@@ -296,7 +294,7 @@ WORLD(many_moves_take_linear_time)
 }
 
 /* Entries of one batch are in lines of at most 500. */
-WORLD(many_entries_emit_several_events)
+CASE_WITH(many_entries_emit_several_events, begin, end)
 {
 	struct world *w = *state;
 	struct buf lines CLEANUP_BUF = BUF_INIT;
@@ -314,7 +312,7 @@ WORLD(many_entries_emit_several_events)
 }
 
 /* The reader knows that lines are missing. Later changes have events again. */
-WORLD(lack_of_memory_emits_lost_event)
+CASE_WITH(lack_of_memory_emits_lost_event, begin, end)
 {
 	struct world *w = *state;
 	unsigned lost = 0;
@@ -340,7 +338,7 @@ WORLD(lack_of_memory_emits_lost_event)
 	assert_true(lost > 0);
 }
 
-WORLD(opening_hides_earlier_changes)
+CASE_WITH(opening_hides_earlier_changes, begin, end)
 {
 	NEEDS_WATCHES();
 	struct world *w = *state;

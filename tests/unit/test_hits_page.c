@@ -42,9 +42,7 @@ static void assert_line(struct source_fixture *p, const char *query, const char 
 	assert_text(&page, buf_cstr(&expected));
 }
 
-#define TEST(f) CASE_WITH(f, set_up, tear_down)
-
-TEST(words_are_marked)
+CASE_WITH(words_are_marked, set_up, tear_down)
 {
 	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a", null, "Keystone <b>KEYSTONES</b> at 10:30:00, stone."));
@@ -68,7 +66,7 @@ TEST(words_are_marked)
 }
 
 /* Marks are found in folded text, where one character can be several, and several one. */
-TEST(marks_cover_whole_characters)
+CASE_WITH(marks_cover_whole_characters, set_up, tear_down)
 {
 	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a", null, "xx Straße, STRASSE, KY, ÉTÉ end"));
@@ -80,7 +78,7 @@ TEST(marks_cover_whole_characters)
 }
 
 /* Names in the path of a line can have colons, and the text can begin like a path. */
-TEST(the_path_of_a_line_is_left_out)
+CASE_WITH(the_path_of_a_line_is_left_out, set_up, tear_down)
 {
 	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a:1:b", null, "word: one:two") USER("c", "a:1:b", "x/entries/d:1:word"));
@@ -93,7 +91,7 @@ TEST(the_path_of_a_line_is_left_out)
 	assert_non_null(strstr(buf_cstr(&page), "</a></p>\n<p>2 entries in 1 session. Times: UTC</p>"));
 }
 
-TEST(tool_calls_are_shown)
+CASE_WITH(tool_calls_are_shown, set_up, tear_down)
 {
 	struct source_fixture *p = *state;
 	begin(p,
@@ -108,7 +106,7 @@ TEST(tool_calls_are_shown)
 }
 
 /* Each session has a section, the newest first. */
-TEST(sessions_have_sections)
+CASE_WITH(sessions_have_sections, set_up, tear_down)
 {
 	struct source_fixture *p = *state;
 	char path[256];
@@ -127,7 +125,7 @@ TEST(sessions_have_sections)
 }
 
 /* The link to an entry has the words, not the filters, as encodeURIComponent writes them. */
-TEST(links_have_the_words)
+CASE_WITH(links_have_the_words, set_up, tear_down)
 {
 	static const char *const rows[][2] = {
 	    {"what role:user -absent", "#a&amp;find=what\""},
@@ -149,7 +147,7 @@ TEST(links_have_the_words)
 }
 
 /* Each query has a page, with a field to change it. Without a match it says what may have been meant. */
-TEST(every_query_has_a_page)
+CASE_WITH(every_query_has_a_page, set_up, tear_down)
 {
 	static const struct {
 		const char *query, *value, *hint;

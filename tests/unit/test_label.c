@@ -158,10 +158,8 @@ CASE(changes_without_memory_are_refused)
 
 /* --- labels/ ----------------------------------------------------------------------------- */
 
-#define LABELS(f) CASE_WITH(f, set_up, tear_down)
-
 /* A text that is another label's name with its id keeps its name. */
-LABELS(plain_label_keeps_its_name)
+CASE_WITH(plain_label_keeps_its_name, set_up, tear_down)
 {
 	struct source_fixture *p = *state;
 	begin(p, ABC LABEL("d", "c", "a", "x") LABEL("e", "d", "b", "x") LABEL("f", "e", "c", "x~b"));
@@ -185,7 +183,7 @@ static int add_until(void *arg, struct span name, uint64_t cookie, node_t node, 
 	return 0;
 }
 
-LABELS(listing_continues_after_a_name)
+CASE_WITH(listing_continues_after_a_name, set_up, tear_down)
 {
 	static const char *const rest[] = {"one two three ", "two three ", "three ", ""};
 	struct source_fixture *p = *state;
@@ -199,7 +197,7 @@ LABELS(listing_continues_after_a_name)
 	}
 }
 
-LABELS(names_without_memory_are_an_error)
+CASE_WITH(names_without_memory_are_an_error, set_up, tear_down)
 {
 	struct source_fixture *p = *state;
 	unsigned failed = 0;

@@ -94,7 +94,6 @@ static inline int tear_down(void **state)
 /* Before all cases, for tests whose writes are refused: only errors are logged. */
 static inline int expect_refusals(void **state)
 {
-	(void)state;
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	return 0;
 }
