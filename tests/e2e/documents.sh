@@ -60,9 +60,13 @@ if [ "$1" = --fork ]; then
 	{ jq -nc --arg parent "$2" '{type: "session", version: 3, id: "fork", parentSession: $parent}' && tail -n +2 "$2"; } >"$file"
 fi
 [ "$1" != --session ] || [ "$PWD" = "$(head -n 1 "$file" | jq -r .cwd)" ] || exit 1
+own_watcher() { # not that of another test
+	local pid
+	for pid in $(pgrep -x -f 'sessionfs --events'); do grep -qzxF "HOME=$HOME" "/proc/$pid/environ" && echo "$pid" || :; done
+}
 asleep=0
 for _ in {1..20}; do # some of them are not watched
-	watcher=$(pgrep -x -f 'sessionfs --events') && [[ $(ps -o state= -p "$watcher") == S ]] && asleep=$((asleep + 1)) || asleep=0
+	watcher=$(own_watcher) && [ "$watcher" ] && [[ $(ps -o state= -p "$watcher") == S ]] && asleep=$((asleep + 1)) || asleep=0
 	[ $asleep -lt 3 ] || break
 	sleep 0.1
 done

@@ -205,6 +205,36 @@ CASE(every_secret_form_is_found)
 	}
 }
 
+CASE(every_alternative_of_a_form_is_found)
+{
+	static const struct {
+		const char *kind, *starts, *rest;
+	} of[] = {
+	    {"github", "ghp_ gho_ ghu_ ghs_ ghr_", "example0example0example0example01234"},
+	    {"gitlab", "glpat- gldt- glrt- glcbt- glptt- glsoat- gloas-", "example0example01234"},
+	    {"aws", "AKIA ASIA", "EXAMPLE234567ABC"},
+	    {"slack", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", "0000000000"},
+	    {"discord", "M N O", "TAwMDAwMDAwMDAwMDAwMDAw.Exampl.example0example0example0123"},
+	    {"stripe", "sk_live_ sk_test_ rk_live_ rk_test_", "example0example0"},
+	    {"digitalocean", "doo_v1_ dop_v1_ dor_v1_", "0000000000000000000000000000000000000000000000000000000000000000"},
+	    {"shopify", "shpat_ shpca_ shppa_ shpss_", "0000000000000000000000000000000A"},
+	    {"linear", "lin_api_ lin_oauth_", "example0example0example0example0"},
+	    {"vault", "hvs. hvb. hvr.", "example0example0example0"},
+	    {"named", "app client api access auth bot secret private signing encryption", "_secret=example0example01"},
+	    {"named", "app_key= appTOKEN= app-Secret=", "example0example01"},
+	    {"named", "PASSWORD= passwd=", "example0exam"},
+	    {"named", "--token= --key= --secret= --password=", "example0example01"},
+	};
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		char starts[80], key[160];
+		strcpy(starts, of[i].starts);
+		for (char *start = strtok(starts, " "); start; start = strtok(NULL, " ")) {
+			snprintf(key, sizeof key, "%s%s", start, of[i].rest);
+			assert_place(span_of(key), of[i].kind);
+		}
+	}
+}
+
 CASE(near_misses_are_not_found)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
