@@ -6,7 +6,8 @@ slow_source.py NEAR MOUNT GATE SERVER SESSIONS BESIDE BOUND
 
 NEAR is the directory that the server process (slowfs) shows slowly, and MOUNT the mount of it. The server is silent while
 the file GATE exists. BESIDE is served by a server that is as slow and never silent: a call must take less than BOUND
-times as long as an access to it, which is measured in turn with the call, so that a busy machine delays both.
+times as long as an access to it, which is measured in turn with the call, so that a busy machine delays both; and it must
+return while what is slow goes on.
 """
 import ctypes
 import os
@@ -20,6 +21,7 @@ import time
 from waiting import await_
 
 TIMES = 7
+ATTEMPTS = 3
 libc = ctypes.CDLL(None, use_errno=True)
 wrong = []
 
@@ -52,29 +54,38 @@ def timed(call):
     return round((time.monotonic() - began) * 1000, 1)
 
 
-def judge(what, took, beside, bound, typical=statistics.median):
-    print(f"{what}: {typical(took)} ms of {sorted(took)}, beside it {sorted(beside)}", flush=True)
-    if not typical(took) < bound * statistics.median(beside):
-        wrong.append(f"{what} takes {typical(took)} ms, an access to the server {statistics.median(beside)} ms")
+class Late(Exception):
+    """The machine was too busy to tell: what should go on had ended. Another attempt follows."""
 
 
-def measure(what, bound, call, beside):
+def check_at_work(what, workers):
+    if any(p.poll() is not None for p in workers):
+        raise Late(f"{what}: an ls has ended")
+
+
+def judge(what, took, beside, bound):
+    """What waits for the server does so each time; a busy machine, on which a new thread can wait for seconds, delays some."""
+    print(f"{what}: {sorted(took)} ms, beside it {sorted(beside)}", flush=True)
+    if not min(took) < bound * statistics.median(beside):
+        wrong.append(f"{what} takes {min(took)} ms at least, an access to the server {statistics.median(beside)} ms")
+
+
+def measure(what, bound, call, beside, workers=()):
+    """What waits for one of the workers returns when that has ended."""
     pairs = [(timed(call), timed(beside)) for _ in range(TIMES)]
     judge(what, *zip(*pairs), bound)
+    check_at_work(what, workers)
 
 
-def kill(what, bound, victims, beside):
-    """On a busy machine they can have ended before."""
-    pairs = []
-    for p in victims:
-        if p.poll() is not None:
-            continue
-        fd = os.pidfd_open(p.pid)
-        pairs.append((timed(lambda p=p, fd=fd: (p.kill(), select.select([fd], [], []))), timed(beside)))
-        os.close(fd)
-    print(f"{len(pairs)} ls were at work", flush=True)
-    if pairs:
-        judge(what, *zip(*pairs), bound, min)  # since a busy machine delays one; but each must end
+def kill(what, victim, other):
+    """A victim that its signal does not end ends with the other ls, which has as much to do."""
+    fd = os.pidfd_open(victim.pid)
+    check_at_work(what, (victim, other))
+    victim.kill()
+    select.select([fd], [], [])
+    os.close(fd)
+    check_at_work(what, (other,))
+    other.kill()
 
 
 def work_at(directory):
@@ -100,47 +111,60 @@ def listed(directory, expected):
         wrong.append(f"{directory} has {len(names)} names, of {len(expected)}; for instance {sorted(names ^ expected)[:5]}")
 
 
-def main(near, mount, gate, server, sessions, beside, bound):
-    names = [f"s{i:05}" for i in range(sessions)]
-    put(f"{near}/--q--/known.jsonl", "known")
-    time.sleep(0.3)  # a scan is current for 200 ms
-    known = os.open(f"{mount}/projects/q/known/transcript.md", os.O_RDONLY)
-    text = os.pread(known, 65536, 0)
+def attempt(near, mount, gate, names, bound, known, text, access):
     # They appear at once, so that none is known before the listing.
     os.mkdir(f"{near}/new")
     for name in names:
         put(f"{near}/new/{name}.jsonl", name)
-    os.rename(f"{near}/new", f"{near}/--p--")
+    os.rename(f"{near}/new", f"{near}/--p--{names[0]}--")
     time.sleep(1.2)  # a scan is current for 200 ms; and in its first second a mount can wait for its requests
 
     # Each in its own directory: the kernel lets one process at a time read a directory, and a waiting one cannot be
     # killed.
-    where = [f"{mount}/projects/p", f"{mount}/sessions"]
+    where = [f"{mount}/projects/p--{names[0]}", f"{mount}/sessions"]
     first = [work_at(w) for w in where]
     time.sleep(0.3)  # they are at work, which cannot be seen
-
-    def access():
-        stat(beside)
-
-    measure("stat of the root", bound, lambda: stat(mount), access)
-    measure("a read", bound, lambda: read(known, text), access)
-    kill("kill -9 of ls", bound, first, access)
+    measure("stat of the root", bound, lambda: stat(mount), access, first)
+    measure("a read", bound, lambda: read(known, text), access, first)
+    kill("kill -9 of ls", *first)
 
     second = [work_at(w) for w in where]
     time.sleep(0.3)
     read(known, text)
     with open(gate, "w", encoding="utf-8"):
         pass
-    kill("kill -9 of ls, nothing said", bound, second, access)
+    kill("kill -9 of ls, nothing said", *second)
     measure("a read, nothing said", bound, lambda: read(known, text), access)
     measure("stat of the root, nothing said", bound, lambda: stat(mount), access)
     time.sleep(1.5)  # long enough to be noticed
     measure("stat of the root, nothing said for long", bound, lambda: stat(mount), access)
-    os.unlink(gate)
+
+
+def main(near, mount, gate, server, sessions, beside, bound):
+    put(f"{near}/--q--/known.jsonl", "known")
+    time.sleep(0.3)  # a scan is current for 200 ms
+    known = os.open(f"{mount}/projects/q/known/transcript.md", os.O_RDONLY)
+    text = os.pread(known, 65536, 0)
+    all_names = {"known"}
+    for nth in range(ATTEMPTS):
+        names = [f"s{nth}{i:05}" for i in range(sessions)]
+        all_names.update(names)
+        late = ""
+        try:
+            attempt(near, mount, gate, names, bound, known, text, lambda: stat(beside))
+        except Late as e:
+            late = str(e)
+            print(late, flush=True)
+        if os.path.exists(gate):
+            os.unlink(gate)
+        if wrong or not late:
+            break
+    if late:
+        wrong.append(f"{late}, in each of {ATTEMPTS} attempts")
     if not wrong:
         began = time.monotonic()
-        listed(f"{mount}/projects/p", set(names))
-        listed(f"{mount}/sessions", set(names) | {"known"})
+        listed(f"{mount}/projects/p--{names[0]}", set(names))
+        listed(f"{mount}/sessions", all_names)
         print(f"all listed after {time.monotonic() - began:.1f} s", flush=True)
     if wrong:
         os.kill(server, signal.SIGKILL)  # and no process hangs
