@@ -99,6 +99,7 @@ is_sanitized || {
 }
 
 need flock
+mkdir -p "$T/to" # with a sanitizer nothing has made it
 (exec 9<"$T/to" && flock 9 && exec tail -f --pid=$$ /dev/null) &
 await "the lock" bash -c '! flock -n "$1" true' - "$T/to"
 fails 1 "^sessionfs: $T/to: another copy to this directory is running" "${copy[@]}" "$T/to"
