@@ -49,6 +49,14 @@ cat >"$T/bin/xdg-open" <<'END'
 tail -n 1 "$1" | grep '</html>' >&2
 END
 printf '#!/bin/sh\nexec xdg-open "$3"\n' >"$T/bin/chromium"
+# A second is ten programs that sleep for a tenth of it: longer on a busy machine.
+cat >"$T/bin/timeout" <<'END'
+#!/bin/bash
+"${@:2}" &
+for ((left = 10 * $1; left > 0; left--)); do kill -0 $! 2>/dev/null && sleep 0.1; done
+kill $! && exit 124
+wait $!
+END
 # An agent that answers once it is watched, in the given session or the newest one, from the directory it belongs to.
 cat >"$T/bin/pi" <<'END'
 #!/bin/bash
@@ -60,7 +68,7 @@ if [ "$1" = --fork ]; then
 	{ jq -nc --arg parent "$2" '{type: "session", version: 3, id: "fork", parentSession: $parent}' && tail -n +2 "$2"; } >"$file"
 fi
 [ "$1" != --session ] || [ "$PWD" = "$(head -n 1 "$file" | jq -r .cwd)" ] || exit 1
-own_watcher() { # not that of another test
+own_watcher() { # other tests have some, too
 	local pid
 	for pid in $(pgrep -x -f 'sessionfs --events'); do grep -qzxF "HOME=$HOME" "/proc/$pid/environ" && echo "$pid" || :; done
 }
