@@ -184,16 +184,22 @@ int render_resume(const struct session *s, struct span path, struct buf *out)
 		return buf_err(out);
 	}
 	if (cwd.n > 0) {
-		struct buf elsewhere CLEANUP_BUF = BUF_INIT;
-		buf_addf(&elsewhere, "resume: to continue elsewhere: pi --%s ", can_fork ? "fork" : "session");
-		add_quoted(path, &elsewhere);
+		struct buf command CLEANUP_BUF = BUF_INIT;
+		add_quoted(path, &command);
 		buf_adds(out, "cd -P -- ");
 		add_quoted(buf_span(&cwd), out);
-		buf_adds(out, " || {\n\tprintf '%s\\n' ");
-		add_quoted(buf_span(&elsewhere), out);
+		buf_addf(out,
+		         " 2>/dev/null || {\n\tprintf 'resume: cannot enter %%s\\n"
+		         "resume: to continue elsewhere: pi --%s %%s\\n' ",
+		         can_fork ? "fork" : "session");
+		cwd.n = space_flatten(cwd.p, cwd.n, '?', "");
+		command.n = space_flatten(command.p, command.n, '?', "");
+		add_quoted(buf_span(&cwd), out);
+		buf_addc(out, ' ');
+		add_quoted(buf_span(&command), out);
 		buf_adds(out, " >&2\n\texit 1\n}\n");
-		if (buf_err(&elsewhere))
-			return buf_err(&elsewhere);
+		if (buf_err(&command))
+			return buf_err(&command);
 	}
 	if (state == context_states[STATE_WORKING])
 		add_question(path, can_fork, out);

@@ -23,14 +23,14 @@ for i, name in enumerate(NAMES):
     cwd = json.dumps(os.fsdecode(os.path.join(cwds, name)), ensure_ascii=False).encode("utf-8", "surrogateescape")
     with open(os.path.join(src, b"--odd--", b"%02d " % i + name + b".jsonl"), "wb") as f:
         f.write(b'{"type":"session","version":3,"id":"n%02d","timestamp":"2026-03-02T09:15:03.460Z","cwd":%s}\n' % (i, cwd))
-for name, cwd in [("old", "/no such/directory"), ("odd", os.fsdecode(os.path.join(cwds, NAMES[-1]))), ("gone", "/no such/directory"), ("gone it's \\n $HOME", "/no such/directory"), ("none", None), ("number", 7), ("empty", ""), ("dash", "-"), ("nul", os.fsdecode(cwds) + "\0"),
+for name, cwd in [("old", "/no such/directory"), ("odd", os.fsdecode(os.path.join(cwds, NAMES[-1]))), ("gone", "/no such/directory"), ("gone it's \\n $HOME", "/no \x1b]0;x\x07such\n\u009b1m"), ("gone \x1b[7m", "/no such/directory"), ("none", None), ("number", 7), ("empty", ""), ("dash", "-"), ("nul", os.fsdecode(cwds) + "\0"),
                   ("file", "/etc/passwd"), ("here", "-r"), ("home", "~")]:
     header = {"type": "session", "version": 2 if name == "old" else 3, "id": name, "timestamp": "2026-03-02T09:15:03.460Z", "cwd": cwd}
     with open(os.path.join(src, b"--odd--", os.fsencode(name) + b".jsonl"), "w", errors="surrogateescape") as f:
         f.write(json.dumps({k: v for k, v in header.items() if v is not None}, ensure_ascii=False) + "\n")
 END
 cat >"$T/check.py" <<'END'
-import os, subprocess, sys
+import os, re, subprocess, sys
 src, mnt, *sh = (os.fsencode(a) for a in sys.argv[1:])
 ran, n = os.environb[b"RAN"], 0
 for link in sorted(os.listdir(mnt + b"/sessions")):
@@ -48,8 +48,9 @@ for link in sorted(os.listdir(mnt + b"/sessions")):
     has_none = link in (b"none", b"number", b"empty")
     if not has_none and (link[:1] != b"n" or link == b"nul" or b"\xff" in path):
         assert run.returncode != 0 and run.stderr and not run.stdout and not os.path.exists(ran), (link, run)
+        assert not re.search(rb"[^\n -~]", run.stderr) and run.stderr.count(b"\n") <= 2, (link, run)
         # The suggested command, pasted into a shell. For an impossible directory there is only an error.
-        if b"\xff" not in path and link != b"nul":
+        if b"\xff" not in path and b"\x1b" not in path and link != b"nul":
             subprocess.run([b"sh", b"-c", run.stderr.split(b"resume: to continue elsewhere: ", 1)[1]], check=True)
             # pi does not convert a file that it forks.
             how = b"--session\0" if link == b"old" else b"--fork\0"
