@@ -49,35 +49,67 @@ static size_t longest_run(char c, struct span text)
 	return longest;
 }
 
-/* Returns the length of a fence that the text opens and, by Markdown's rules, does not close; 0 without one. */
+/* Passes over blanks. Returns the column after them. */
+static unsigned skip_blanks(const char **p, const char *eol, unsigned column)
+{
+	for (; *p < eol && (**p == ' ' || **p == '\t'); ++*p)
+		column = **p == '\t' ? (column | 3) + 1 : column + 1;
+	return column;
+}
+
+/* Returns the length of the mark that begins an item of a list, or 0. */
+static unsigned item_mark_size(const char *p, const char *eol)
+{
+	unsigned n = 0;
+
+	while (n < 9 && p + n < eol && p[n] >= '0' && p[n] <= '9')
+		n++;
+	bool is_mark = p + n < eol && strchr(n > 0 ? ".)" : "-+*", p[n]);
+	return is_mark && p + ++n < eol && (p[n] == ' ' || p[n] == '\t') ? n : 0;
+}
+
+enum { ITEM_COLUMNS_MAX = 60 };
+
+/* Returns the length of a fence that the text opens and, by Markdown's rules, does not close; 0 without one. The end of
+ * an item of a list closes the fences in it. */
 static size_t unclosed_fence_size(struct span text, char *ret_c)
 {
 	const char *end = text.p + text.n;
+	uint64_t items = 1; /* the columns where the text and the items of lists begin */
+	unsigned from = 0;  /* the last of them */
 	size_t open = 0;
-	char c = '`';
 
 	if (longest_run('`', text) < 3 && longest_run('~', text) < 3)
 		return 0;
 	for (const char *p = text.p, *eol; p < end; p = eol + 1) {
 		eol = memchr(p, '\n', (size_t)(end - p));
-		if (!eol)
-			eol = end;
-		p += run_length(' ', p, eol);
-		if (p == eol || (open ? *p != c : *p != '`' && *p != '~'))
+		eol = eol ? eol : end;
+		unsigned column = skip_blanks(&p, eol, 0), mark;
+		if (p == eol || *p == '\r')
 			continue;
-		size_t run = run_length(*p, p, eol);
+		open = column < from ? 0 : open;
+		while (!open && column < ITEM_COLUMNS_MAX) {
+			items &= (UINT64_C(2) << column) - 1;
+			from = 63 - (unsigned)__builtin_clzll(items);
+			mark = column < from + 4 ? item_mark_size(p, eol) : 0;
+			if (mark == 0)
+				break;
+			p += mark;
+			unsigned begin = column + mark + 1;
+			column = skip_blanks(&p, eol, begin - 1);
+			items |= UINT64_C(1) << (column < begin + 4 ? column : begin);
+		}
+		size_t run = p < eol && column < from + 4 ? run_length(open ? *ret_c : *p, p, eol) : 0;
 		const char *rest = p + run;
 		if (open) {
-			rest += run_length(' ', rest, eol);
-			if (run >= open && (rest == eol || *rest == '\r'))
-				open = 0;
-		} else if (run >= 3 && (*p == '~' || !memchr(rest, '`', (size_t)(eol - rest)))) {
+			skip_blanks(&rest, eol, 0);
+			open = run >= open && (rest == eol || *rest == '\r') ? 0 : open;
+		} else if (run >= 3 && (*p == '~' || (*p == '`' && !memchr(rest, '`', (size_t)(eol - rest))))) {
 			open = run;
-			c = *p;
+			*ret_c = *p;
 		}
 	}
-	*ret_c = c;
-	return open;
+	return from == 0 ? open : 0;
 }
 
 static void add_repeated(char c, size_t n, struct buf *out)
