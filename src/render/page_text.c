@@ -155,6 +155,10 @@ static const char *diff_line_tag(char sign)
 
 void page_add_diff(struct page *g, const char *file)
 {
+	/* A line keeps what is before a CR: its sign. */
+	for (size_t i = 0; i + 1 < g->text->n; i++)
+		if (g->text->p[i] == '\r' && g->text->p[i + 1] != '\n')
+			g->text->p[i] = ' ';
 	text_drop_commands_from(g->text, 0, true);
 	struct span text = buf_span(g->text);
 	size_t most = text.n < PAGE_OUTPUT_BYTES ? text.n : PAGE_OUTPUT_BYTES;

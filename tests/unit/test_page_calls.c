@@ -33,4 +33,12 @@ CASE(cwd_prefix_is_stripped)
 	assert_has(&out, "<summary>bash cat a /mnt/w/b =c</summary>");
 }
 
+CASE(a_changed_line_with_cr_keeps_its_sign)
+{
+	struct buf out CLEANUP_BUF = BUF_INIT;
+
+	page_of(HEADER ASSISTANT("a", null, CALL("c", "edit", "path":"f","oldText":"x","newText":"foo\r-bar")), &out);
+	assert_has(&out, "<del>-x\n</del><ins>+foo -bar\n</ins>");
+}
+
 RUN_CASES(NULL, NULL)
