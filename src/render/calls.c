@@ -101,11 +101,12 @@ static void tool_use_strip_cwd(struct span cwd, struct tool_use *u)
 		u->command.text = command;
 }
 
-void call_add_summary(const struct session *s, struct tool_use *u, struct buf *out)
+void call_add_summary(const struct session *s, const struct tool_use *u, struct buf *out)
 {
 	struct json_value cwd = session_header(s)->cwd;
+	struct tool_use shown = *u;
 
 	if (cwd.kind == JSON_STRING)
-		tool_use_strip_cwd(cwd.text, u);
-	tool_add_summary(u, out);
+		tool_use_strip_cwd(cwd.text, &shown);
+	tool_add_summary(&shown, out);
 }

@@ -8,7 +8,7 @@
 #include "sessionfs/session/session.h"
 
 /* Appends the line of a call. */
-typedef void call_text(const struct session *s, struct tool_use *u, struct buf *out);
+typedef void call_text(const struct session *s, const struct tool_use *u, struct buf *out);
 
 /* Caches the lines for the calls of entry i, whose record is r, in `reader`, which belongs to one view. Returns 0 or a
  * negative errno. */
@@ -19,8 +19,8 @@ int call_texts_cache(const struct session *s, uint32_t i, const struct record *r
 int call_texts_get(const struct session *s, uint32_t i, unsigned n, call_text *make, struct reader *reader,
                    struct span *ret);
 
-/* Appends the summary of a call, as in chat.md and tree.txt: tool_add_summary, with paths relative to the session's
- * working directory. */
-void call_add_summary(const struct session *s, struct tool_use *u, struct buf *out);
+/* Appends the summary of a call, as in chat.md, tree.txt and pages: tool_add_summary, with paths relative to the
+ * session's working directory. */
+void call_add_summary(const struct session *s, const struct tool_use *u, struct buf *out);
 
 #endif

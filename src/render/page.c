@@ -9,7 +9,6 @@
 #include "sessionfs/base/counters.h"
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/vec.h"
-#include "sessionfs/render/tool.h"
 #include "sessionfs/session/part.h"
 
 #include <errno.h>
@@ -449,14 +448,6 @@ static int page_front(const struct render_target *p, const struct render_totals 
 
 /* --- rows ---------------------------------------------------------------------- */
 
-static void row_shorten_call(const struct session *s, struct tool_use *u, struct buf *out)
-{
-	size_t start = out->n;
-
-	tool_add_summary(u, out);
-	page_strip_cwd(s, start, out);
-}
-
 static int page_add_row_text(const struct session *s, uint32_t entry, struct reader *reader, struct buf *out)
 {
 	size_t start = out->n;
@@ -467,11 +458,11 @@ static int page_add_row_text(const struct session *s, uint32_t entry, struct rea
 	int rc = 0;
 
 	if (caller != NO_ENTRY && call_is_in_page(s, caller, n)) {
-		rc = call_texts_get(s, caller, n, row_shorten_call, reader, &summary);
+		rc = call_texts_get(s, caller, n, call_add_summary, reader, &summary);
 		buf_addspan(out, summary);
 	} else {
 		rc = session_read(s, entry, reader, &r);
-		rc = rc == 0 ? call_texts_cache(s, entry, &r, row_shorten_call, reader) : rc;
+		rc = rc == 0 ? call_texts_cache(s, entry, &r, call_add_summary, reader) : rc;
 		if (rc == 0)
 			text_add_row(&r, out);
 	}

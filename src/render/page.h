@@ -82,9 +82,6 @@ void page_add_tokens(const struct usage *u, bool is_short, struct buf *out);
 /* Shortens the text after `start` to one line of at most `units` UTF-16 units and an ellipsis, and escapes it. */
 void page_shorten_from(struct buf *out, size_t start, size_t units);
 
-/* Removes the session's working directory from the text of `out` after `start`: paths below it become relative. */
-void page_strip_cwd(const struct session *s, size_t start, struct buf *out);
-
 /* page_text.c: texts. */
 
 /* Long tool output is cut after this many bytes or lines; other text only if it is very long. */

@@ -2,6 +2,7 @@
 /* An entry in a page: an article with a heading, or a single line if the entry is metadata. */
 #include "page.h"
 
+#include "calls.h"
 #include "heading_fields.h"
 #include "md.h"
 #include "pieces.h"
@@ -318,8 +319,7 @@ static void article_begin_call(struct page *g, const struct part_call *call, str
 	}
 	buf_adds(g->out, "<details><summary>");
 	size_t start = g->out->n;
-	tool_add_summary(&u, g->out);
-	page_strip_cwd(g->s, start, g->out);
+	call_add_summary(g->s, &u, g->out);
 	if (call->nested)
 		chat_nested_end(call, g->out);
 	html_escape_from(g->out, start);

@@ -58,10 +58,16 @@ int page_add_files(const struct render_target *p, struct buf *out)
 {
 	struct counters files CLEANUP(counters_release) = COUNTERS_INIT(struct changed_file);
 	struct changed_files c = {.s = p->session, .files = &files};
+	struct json_value cwd = session_header(p->session)->cwd;
+	struct buf dir CLEANUP_BUF = BUF_INIT;
 	int rc = session_each_file_use(p->session, page_files_add_change, &c);
 
 	if (rc < 0 || files.n == 0)
 		return rc;
+	if (cwd.kind == JSON_STRING)
+		json_decode(cwd.text, JSON_CLEAN, &dir);
+	if (dir.n > 0 && dir.p[dir.n - 1] != '/')
+		buf_addc(&dir, '/');
 	buf_addf(out, "<details class=\"files\"><summary>%zu file%s changed", files.n, files.n == 1 ? "" : "s");
 	page_files_add_counts(&c.all, "</summary>\n<ul>\n", out);
 	for (size_t i = 0; i < files.n && i < FILES_SHOWN; i++) {
@@ -70,8 +76,9 @@ int page_add_files(const struct render_target *p, struct buf *out)
 		page_add_entry_href(p->session, file->entry, file->is_in_page ? file->n : 0, out);
 		buf_addc(out, '>');
 		size_t start = out->n;
-		buf_addspan(out, counters_name(&files, i));
-		page_strip_cwd(p->session, start, out);
+		struct span path = counters_name(&files, i);
+		size_t above = dir.n > 1 && path.n > dir.n && span_begins(path, buf_span(&dir)) ? dir.n : 0;
+		buf_addspan(out, (struct span){path.p + above, path.n - above});
 		page_shorten_from(out, start, PATH_UNITS);
 		buf_adds(out, "</a>");
 		page_files_add_counts(file, "</li>\n", out);
@@ -83,5 +90,5 @@ int page_add_files(const struct render_target *p, struct buf *out)
 		buf_adds(out, "files.tsv\">All of them</a></p>\n");
 	}
 	buf_adds(out, "</details>\n");
-	return 0;
+	return buf_err(&dir);
 }

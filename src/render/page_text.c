@@ -7,7 +7,6 @@
 #include "sessionfs/base/number.h"
 #include "sessionfs/base/space.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 /* A picture with more base64 becomes a link. */
@@ -243,9 +242,6 @@ void page_add_picture(struct page *g, const struct block *b)
 
 /* --- small facts -------------------------------------------------------------- */
 
-/* A longer directory is not searched. */
-#define CWD_SIZE_MAX 1024
-
 void page_add_label(const struct session *s, uint32_t entry, struct buf *text, struct buf *out)
 {
 	buf_reset(text);
@@ -317,36 +313,4 @@ bool page_add_inline(struct json_value v, size_t units, struct buf *out)
 	text_flatten_from(out, start);
 	html_escape_from(out, start);
 	return truncated;
-}
-
-/* Returns the first path after `from` that begins with `dir`; NULL without one. */
-static char *find_path_below(const char *text, char *from, char *end, struct span dir)
-{
-	for (char *p = from; p < end && (p = memmem(p, (size_t)(end - p), dir.p, dir.n)); p++)
-		if (p == text || (isascii(p[-1]) && !isalnum(p[-1]) && !strchr("/._-~", p[-1])))
-			return p;
-	return NULL;
-}
-
-void page_strip_cwd(const struct session *s, size_t start, struct buf *out)
-{
-	struct json_value cwd = session_header(s)->cwd;
-	struct buf dir CLEANUP_BUF = BUF_INIT;
-
-	if (cwd.kind != JSON_STRING || cwd.text.n < 2 || cwd.text.n > CWD_SIZE_MAX)
-		return;
-	json_decode(cwd.text, JSON_CLEAN, &dir);
-	if (dir.n == 0 || dir.p[dir.n - 1] != '/')
-		buf_addc(&dir, '/');
-	if (buf_err(&dir) || buf_err(out) || out->n == start)
-		return;
-	char *to = out->p + start, *end = out->p + out->n;
-	for (char *from = to, *at; from < end; from = at) {
-		at = find_path_below(out->p + start, from, end, buf_span(&dir));
-		size_t n = (size_t)((at ? at : end) - from);
-		memmove(to, from, n);
-		to += n;
-		at = at ? at + dir.n : end;
-	}
-	out->n = (size_t)(to - out->p);
 }

@@ -23,14 +23,16 @@ CASE(pretty_arguments_are_cut)
 	assert_in_range(out.n, 1, 100000);
 }
 
-/* Only at the beginning of a path; a directory of the same name further down stays. */
-CASE(cwd_prefix_is_stripped)
+/* As in chat.md, test_render_chat.c. The arguments keep it. */
+CASE(cwd_is_stripped_from_summaries)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	page_of(HEADER_OF("s", "/w") ASSISTANT("a", null, CALL("c", "bash", "command":"cat /w/a /mnt/w/b =/w/c")),
+	page_of(HEADER_OF("s", "/w")
+	    ASSISTANT("a", null, CALL("c", "bash", "command":"cd /w && rm -rf /w/"), CALL("d", "read", "path":"/w/a")),
 	    &out);
-	assert_has(&out, "<summary>bash cat a /mnt/w/b =c</summary>");
+	assert_has(&out, "<summary>bash rm -rf /w/</summary>\n<pre class=\"language-command\">\ncd /w &amp;&amp; rm -rf /w/</pre>");
+	assert_has(&out, "<summary>read a</summary>");
 }
 
 CASE(a_changed_line_with_cr_keeps_its_sign)
