@@ -472,9 +472,9 @@ async function hits() {
 	for (const type of ["keyDown", "keyUp"]) await page.call("Input.dispatchKeyEvent", { type, key: "n", ...(type === "keyDown" ? { text: "n" } : {}) });
 	await page.becomes("n leads on", (f) => /^(?!00000010)/.test(eval(f)() ?? "00000010"), `(${foundAt})`);
 	await page.close();
-	// As in a search, typographic quotes, dashes and blanks are equal to plain ones.
+	// As in a search, typographic quotes, dashes and blanks are equal to plain ones, and accents to composed ones.
 	const last = entries(directory(mount, coded)).at(-1);
-	await (await arrives(coded, `${last}&find=%22it's%20a%20well-known%22`, last, "It\u2019s\u00a0a well\u2010known", "\"it's a well-known\"")).close();
+	await (await arrives(coded, `${last}&find=%22it's%20a%20well-known%20caf%C3%A9%22`, last, "It\u2019s\u00a0a well\u2010known cafe\u0301", "\"it's a well-known caf\u00e9\"")).close();
 }
 
 // --- times, groups, other places -----------------------------------------------------------

@@ -120,7 +120,7 @@ const make = {
 		const coded = new Session("--home-ada-pages--", "coded", { parentSession: "all-there-is.jsonl" });
 		for (const [language, [text]] of Object.entries(code)) coded.user(`In ${language}:\n\n\`\`\`${language}\n${text}\n\`\`\``);
 		for (const provider of ["anthropic", "a-provider-with-a-name-of-some-length"]) coded.message({ role: "assistant", provider, model: "claude-sonnet-4-5", stopReason: "stop", content: [block("Done.")], usage: { input: 900, output: 120, cacheRead: 3400, totalTokens: 4420 } });
-		coded.message({ role: "assistant", content: [block("Done again. It\u2019s\u00a0a well\u2010known end.")] });
+		coded.message({ role: "assistant", content: [block("Done again. It\u2019s\u00a0a well\u2010known cafe\u0301.")] });
 		coded.end();
 	},
 	// A conversation, a fork, a copy and a subagent; and many costs that end in half a cent, or whose sum depends

@@ -33,7 +33,7 @@
 
 	/* Characters that a search compares as the first of their set. */
 	const sets = ["'\u2018\u2019\u201b\u02bc", "-\u2010-\u2015\u2212", " \u00a0\u202f\u2007\u2009"];
-	const plain = (text) => sets.reduce((text, set) => text.replace(RegExp(`[${set}]`, "g"), set[0]), text.toLowerCase());
+	const plain = (text) => sets.reduce((text, set) => text.replace(RegExp(`[${set}]`, "g"), set[0]), text.toLowerCase().normalize());
 
 	/* The text of an entry without its heading. */
 	const texts = new Map();
@@ -69,7 +69,7 @@
 	const filter = () => {
 		const words = [...plain(input.value).matchAll(/"([^"]+)"|\S+/g)].map(([word, phrase]) => phrase ?? word);
 		for (const [article, row] of rows) row.hidden = !words.every((word) => says(article, row).includes(word));
-		word = words.length && RegExp(words.map((text) => sets.reduce((text, set) => text.replaceAll(set[0], `[${set}]`), text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"))).join("|"), "giu");
+		word = words.length && RegExp(words.map((text) => sets.reduce((text, set) => text.replaceAll(set[0], `[${set}]`), text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&").replace(/[^\0-~]/gu, (c) => `(?:${c}|${c.normalize("NFD")})`))).join("|"), "giu");
 		found = hit = undefined;
 		remark();
 	};
