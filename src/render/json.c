@@ -448,9 +448,9 @@ int render_info_json(const struct session *s, const char *file, const struct usa
 	json_object_date(&o, "created", session_created(s));
 	json_object_date(&o, "modified", session_modified(s));
 	struct json_value parent = session_header(s)->parent_session;
-	if (parent.kind != JSON_STRING)
+	if (parent.kind != JSON_STRING || parent.text.n == 0)
 		parent = session_header(s)->branched_from;
-	if (parent.kind == JSON_STRING)
+	if (parent.kind == JSON_STRING && parent.text.n > 0)
 		json_object_value(&o, "parentSession", parent);
 	if (session_leaf(s) != NO_ENTRY) {
 		buf_reset(text);

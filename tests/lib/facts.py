@@ -173,8 +173,8 @@ class Session:
         return encode(self.file.split("/")[-1][: -len(".jsonl")])
 
     def parent(self, by_name):
-        named = self.header.get("parentSession") if isinstance(self.header.get("parentSession"), str) else self.header.get("branchedFrom")
-        return by_name.get(named.replace("\\", "/").split("/")[-1], "") if isinstance(named, str) else ""
+        named = next((v for v in map(self.header.get, ("parentSession", "branchedFrom")) if isinstance(v, str) and v), "")
+        return by_name.get(named.replace("\\", "/").split("/")[-1], "")
 
     def created(self):
         return when(self.header.get("timestamp"))

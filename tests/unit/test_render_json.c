@@ -84,21 +84,6 @@ CASE(info_is_well_formed)
 	    "  \"activeSeconds\": 0");
 }
 
-/* Bytes that pi decodes as three U+FFFD, not as half a surrogate pair. */
-CASE(info_replaces_raw_bytes)
-{
-	CLEANUP_OPENED struct fixture f;
-	CLEANUP_BUF struct buf out = BUF_INIT;
-	static const char lines[] = AS_IS("{\"type\":\"session\",\"version\":3,\"id\":\"\xed\xa0\x80\"}\n"
-	    "{\"id\":\"n\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"session_info\",\"name\":\"\xed\xa0\x80\"}\n");
-
-	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(render_info_json(f.s, "f", NULL, &out), 0);
-	assert_non_null(strstr(buf_cstr(&out), "{\n  \"id\": \"\uFFFD\uFFFD\uFFFD\",\n"
-	                                       "  \"name\": \"\uFFFD\uFFFD\uFFFD\",\n"
-	                                       "  \"title\": \"\uFFFD\uFFFD\uFFFD\",\n"));
-}
-
 /* Renders the session with this mtime and asserts that the output contains the member. */
 static void expect_member(const char *lines, struct timespec mtime, const char *member)
 {
@@ -113,6 +98,22 @@ static void expect_member(const char *lines, struct timespec mtime, const char *
 	assert_int_equal(render_info_json(f.s, "f", NULL, &out), 0);
 	if (!strstr(buf_cstr(&out), member))
 		fail_msg("no %s in %s", member, buf_cstr(&out));
+}
+
+/* Bytes that pi decodes as three U+FFFD, not as half a surrogate pair. */
+CASE(info_replaces_raw_bytes)
+{
+	static const char lines[] = AS_IS("{\"type\":\"session\",\"version\":3,\"id\":\"\xed\xa0\x80\"}\n"
+	    "{\"id\":\"n\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"session_info\",\"name\":\"\xed\xa0\x80\"}\n");
+	expect_member(lines, (struct timespec){0},
+	              "{\n  \"id\": \"\uFFFD\uFFFD\uFFFD\",\n  \"name\": \"\uFFFD\uFFFD\uFFFD\",\n"
+	              "  \"title\": \"\uFFFD\uFFFD\uFFFD\",\n");
+}
+
+CASE(info_has_parent_of_old_file)
+{
+	expect_member(LINE({"type":"session","id":"a","parentSession":"","branchedFrom":"q"}), (struct timespec){0},
+	    "\n  \"parentSession\": \"q\",\n");
 }
 
 /* Pauses count as five minutes at most, whatever the order in the file. */
