@@ -5,6 +5,7 @@
 #include "sessionfs/render/tool.h"
 
 #include "sessionfs/base/number.h"
+#include "sessionfs/base/utf8.h"
 
 #include "diff.h"
 #include "text.h"
@@ -412,14 +413,21 @@ enum { NAME_CHARACTERS = 40, SUMMARY_CHARACTERS = 120 };
 /* Appends a value on one line, with single spaces. */
 static void tool_add_short(struct json_value v, size_t characters, struct buf *out)
 {
-	size_t start = out->n, n = start;
+	size_t start = out->n, n, units = 4 * characters;
+	bool is_cut;
 
-	text_add_prefix(v, 4 * characters, out);
-	text_make_line_from(out, start);
-	for (size_t i = start; i < out->n; i++)
-		if (out->p[i] != ' ' || out->p[i - 1] != ' ')
-			out->p[n++] = out->p[i];
-	out->n = n;
+	/* Blanks can be most of the text. */
+	do {
+		out->n = n = start;
+		text_add_prefix(v, units, out);
+		is_cut = v.kind == JSON_STRING && v.text.n > 6 * units;
+		units *= 8;
+		text_make_line_from(out, start);
+		for (size_t i = start; i < out->n; i++)
+			if (out->p[i] != ' ' || out->p[i - 1] != ' ')
+				out->p[n++] = out->p[i];
+		out->n = n;
+	} while (is_cut && utf8_count((struct span){out->p + start, n - start}) <= characters);
 	text_shorten_from(out, start, characters);
 }
 

@@ -131,6 +131,15 @@ CASE(known_tools_are_recognized)
 		assert_sample(&samples[i], &u);
 }
 
+CASE(a_summary_begins_after_blanks)
+{
+	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
+	struct buf arguments CLEANUP_BUF = BUF_INIT;
+
+	buf_addf(&arguments, JSON({"command":"%*s make%*s -j"}), 3000, "", 30000, "");
+	assert_sample(&(struct sample){JSON("bash"), buf_cstr(&arguments), "bash make -j", "", ""}, &u);
+}
+
 CASE(values_of_a_form)
 {
 	struct tool_use u CLEANUP_TOOL = TOOL_USE_INIT;
@@ -181,19 +190,14 @@ CASE(a_summary_is_one_short_line)
 
 	for (size_t unit = 0; unit < COUNT(units); unit++) {
 		buf_reset(&text);
-		buf_addc(&text, '{');
-		for (size_t key = 0; key < COUNT(keys); key++) {
-			buf_addf(&text, "%s\"%s\":\"", key ? "," : "", keys[key]);
-			for (size_t i = 0; i < LONG; i++)
-				buf_adds(&text, units[unit]);
-			buf_addc(&text, '"');
-		}
-		buf_addc(&text, '}');
 		buf_reset(&name);
 		buf_addc(&name, '"');
 		for (size_t i = 0; i < LONG; i++)
 			buf_adds(&name, units[unit]);
 		buf_addc(&name, '"');
+		for (size_t key = 0; key < COUNT(keys); key++)
+			buf_addf(&text, "%c\"%s\":%s", key ? ',' : '{', keys[key], buf_cstr(&name));
+		buf_addc(&text, '}');
 		struct json_value arguments = value(buf_cstr(&text)), long_name = value(buf_cstr(&name));
 		for (size_t i = 0; i < COUNT(calls); i++) {
 			buf_reset(&summary);
