@@ -45,11 +45,9 @@ void entry_text_kind(struct entry_text *s)
 		return;
 	}
 	struct buf role CLEANUP_BUF = BUF_INIT;
-	if (r->msg.role.kind == JSON_STRING)
-		json_decode(r->msg.role.text, JSON_EXACT, &role);
-	else
-		part_type(r, &role);
-	role.n -= role.n > 0 && role.p[role.n - 1] == '\n';
+	struct json_value v = r->msg.role.kind == JSON_STRING ? r->msg.role : r->type_;
+	if (v.kind == JSON_STRING)
+		json_decode(v.text, JSON_EXACT, &role);
 	name_encode("", buf_span(&role), "", &s->what);
 	s->what.err = buf_err(&role) ? buf_err(&role) : s->what.err;
 }

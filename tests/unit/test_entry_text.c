@@ -122,6 +122,7 @@ CASE(all_txt_has_every_branch)
 	    LINE({"type":"message","message":{"role":"user","content":"lost"}}),
 	    "a user: one\na user: \na user: two\nb user: left\nc user: right\nd label: keep\nf session_info: Name\n"
 	    "~9 user: lost\n");
+	assert_all(HEADER MESSAGE("a", null, "role":"x\n","content":"y"), "a x%0A: y\n");
 	assert_all(HEADER, "");
 	assert_all(HEADER BARE("message", "a", null) USER("b", null, "\n"), "");
 }
