@@ -87,7 +87,7 @@ void page_shorten_from(struct buf *out, size_t start, size_t units);
 /* Long tool output is cut after this many bytes or lines; other text only if it is very long. */
 #define PAGE_OUTPUT_BYTES ((size_t)16 << 10)
 #define PAGE_OUTPUT_LINES 200
-#define PAGE_TEXT_BYTES ((size_t)256 << 10)
+#define PAGE_TEXT_BYTES (((size_t)256 << 10) - 16)
 
 /* Appends a text as Markdown. `file` has the whole text, relative to the entry's directory. For ROLE_USER and
  * ROLE_ASSISTANT, text_split says which parts are folded or left out. */
