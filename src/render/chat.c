@@ -435,19 +435,20 @@ static void chat_show_text(const struct md *m, struct json_value v)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct user_text t;
+	size_t start = m->out->n;
 
 	json_decode(v.text, JSON_CLEAN, &text);
 	text_split(m->r->role, buf_span(&text), &t);
 	text_add_metadata("\n- ", t.before, "\n", m->out);
 	if (t.skill.n > 0) {
-		buf_adds(m->out, t.before.n > 0 ? "- skill " : "\n- skill ");
+		buf_adds(m->out, m->out->n > start ? "- skill " : "\n- skill ");
 		size_t name = m->out->n;
 		buf_addspan(m->out, t.skill);
 		text_shorten_from(m->out, name, COMMAND_CHARACTERS);
 		buf_addc(m->out, '\n');
 	}
 	buf_adds(m->out, t.words.n > 0 ? "\n" : "");
-	size_t start = m->out->n;
+	start = m->out->n;
 	buf_addspan(m->out, t.words);
 	if (t.words.n > 0)
 		md_end_paragraph(start, m->out);

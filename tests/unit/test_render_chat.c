@@ -93,6 +93,8 @@ CASE(metadata_is_a_line)
 	    "\n## user" MINUTE "a\n\n- 2 lines of metadata\n\nHi\n there\n\n- 1 line of metadata\n");
 	assert_chat(HEADER USER_RAW("a", null, "[Mon 2026-01-05 10:00 UTC] " SKILL "\\n\\nHi"),
 	    "\n## user" MINUTE "a\n\n- 1 line of metadata\n- skill re view\n\nHi\n");
+	assert_chat(HEADER USER_RAW("a", null, " \\n" SKILL "\\n\\nHi"),
+	    "\n## user" MINUTE "a\n\n- skill re view\n\nHi\n");
 	/* Nothing is left out where nothing would be left. */
 	assert_chat(HEADER USER("a", null, "[message_id: 1]\n"), "\n## user" MINUTE "a\n\n[message_id: 1]\n");
 	assert_chat(HEADER USER("a", null, "[OpenClaw heartbeat poll]"),
