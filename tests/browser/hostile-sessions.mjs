@@ -35,15 +35,17 @@ function entries(x, n, leaf) {
 	const message = (m, more) => add({ type: "message", message: { timestamp: Date.UTC(2026, 0, 1), ...m }, ...more });
 	const call = (id, name, args) => ({ type: "toolCall", id, name, arguments: args });
 	const usage = { input: x, output: x, totalTokens: x, cost: { total: x, input: x } };
+	const nestedCalls = { calls: [{ name: x, status: "error", error: x, arguments: { [x]: x } }, { name: "write", status: "ok", arguments: { path: x, content: x } }], complete: false };
 
 	message({ role: "user", content: x }, { id: x });
+	message({ role: "user", content: `<skill name="${x}" location="/">\n${x}\n</skill>\n\n${x}` });
 	message({ role: "user", content: [{ type: "text", text: x }, { type: x, text: x, [x]: x }, image("image/svg+xml", base64(svg)), image(x, base64(x)), image("image/png", x), image("image/svg+xml", base64(x))] }, { timestamp: x });
 	message({
-		role: "assistant", provider: x, model: x, api: x, stopReason: x, errorMessage: x, usage, responseId: x,
+		role: "assistant", provider: x, model: x, api: x, stopReason: x, errorMessage: x, usage, responseId: x, diagnostics: [{ type: x, details: { reason: `${x}.`, transformations: [{ reason: x }] } }, { type: x, error: { message: x } }],
 		content: [{ type: "thinking", thinking: x, thinkingSignature: x }, { type: "text", text: `**${x}**` }, call(x, x, { [x]: x, command: x, path: x }), call(`${n}.1`, "bash", { command: x, timeout: x }), call(`${n}.2`, "read", { path: x, offset: x, limit: x }), call(`${n}.3`, "edit", { path: x, oldText: x, newText: `${x}\n${x}` }), call(`${n}.4`, "edit", { path: x, edits: [{ oldText: x, newText: "" }] }), call(`${n}.5`, "write", { path: x, content: x }), call(`${n}.6`, x, x), call(`${n}.7`, "apply_patch", { input: `*** Begin Patch\n*** Update File: ${x}\n@@ ${x}\n-${x}\n+${x}\n*** End Patch` }), call(`${n}.8`, "grep", { pattern: x, path: x, glob: x }), ...languages.flatMap((l) => [call(`${n}.${l}r`, "read", { path: `a.${l}` }), call(`${n}.${l}w`, "write", { path: `a.${l}`, content: x })])],
-	});
+	}, { id: `${x}.` });
 	for (const l of languages) message({ role: "toolResult", toolCallId: `${n}.${l}r`, toolName: "read", content: x });
-	message({ role: "toolResult", toolCallId: x, toolName: x, isError: n % 2 === 0, content: [{ type: "text", text: x }, image(x, x)], details: { diff: x } });
+	message({ role: "toolResult", toolCallId: x, toolName: x, isError: n % 2 === 0, content: [{ type: "text", text: x }, image(x, x)], details: { diff: x, imageUnsupportedByModel: x }, nestedCalls });
 	message({ role: "toolResult", toolCallId: `${n}.1`, toolName: "bash", isError: n % 2 === 1, content: x });
 	message({ role: "bashExecution", command: x, output: x, exitCode: x, cancelled: x, truncated: x, fullOutputPath: x });
 	message({ role: "bashExecution", command: `echo ${x}`, output: x, exitCode: 1, excludeFromContext: true });
@@ -68,7 +70,7 @@ function entries(x, n, leaf) {
 	return list;
 }
 
-const header = (n, more) => ({ type: "session", version: 3, id: `${at(n)}${n}`, timestamp: time, cwd: at(n + 1), parentSession: at(n + 2), ...more });
+const header = (n, more) => ({ type: "session", version: 3, id: `${at(n)}${n}`, timestamp: time, cwd: at(n + 1), parentSession: `${name(at(n + 2))}.jsonl`, ...more });
 chunks.forEach((chunk, c) => {
 	const leaf = { id: null };
 	const lines = [header(c * 7)];
