@@ -244,25 +244,22 @@ CASE(commands_to_a_terminal_are_dropped)
 	assert_non_null(strstr(page.p, ">\none\n100%\ntwo\nthree\nfour</pre>"));
 }
 
-#define EVIL "\\u001b]0;EVIL\\u0007\\u001b[31m\\u009b31m\\u009d0;EVIL\\u009c"
+#define EVIL "x\u001b]0;EVIL\u0007\u001b[31m\u009b31m\u009d0;EVIL\u009c"
 
 CASE(no_part_of_a_page_has_commands)
 {
 	CLEANUP_BUF struct buf page = BUF_INIT;
-	page_of(
-	    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w" EVIL "\"}\n"
-	    USER_RAW("a", null, "x" EVIL)
-	    "{\"id\":\"l\",\"parentId\":\"a\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"label\",\"targetId\":\"a\",\"label\":\"y" EVIL "\"}\n"
-	    "{\"id\":\"n\",\"parentId\":\"l\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"session_info\",\"name\":\"z" EVIL "\"}\n"
-	    "{\"id\":\"m\",\"parentId\":\"n\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"model_change\",\"provider\":\"p" EVIL "\",\"modelId\":\"q" EVIL "\"}\n"
-	    "{\"id\":\"b\",\"parentId\":\"m\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"provider\":\"p" EVIL "\",\"model\":\"q" EVIL "\",\"stopReason\":\"error\",\"errorMessage\":\"e" EVIL "\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"t" EVIL "\"},{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"edit\",\"arguments\":{\"path\":\"f" EVIL "\",\"oldText\":\"o" EVIL "\",\"newText\":\"n" EVIL "\",\"k" EVIL "\":\"v" EVIL "\"}},{\"type\":\"toolCall\",\"id\":\"d\",\"name\":\"odd" EVIL "\",\"arguments\":{\"k" EVIL "\":[\"v" EVIL "\"]}}]}}\n"
-	    "{\"id\":\"r\",\"parentId\":\"b\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"toolName\":\"edit\",\"content\":[{\"type\":\"text\",\"text\":\"u" EVIL "\"}]}}\n"
-	    "{\"id\":\"s\",\"parentId\":\"r\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"d\",\"toolName\":\"odd" EVIL "\",\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"u" EVIL "\"}]}}\n"
-	    "{\"id\":\"t\",\"parentId\":\"s\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"c" EVIL "\",\"output\":\"o" EVIL "\",\"exitCode\":1}}\n"
-	    "{\"id\":\"u\",\"parentId\":\"t\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"odd" EVIL "\",\"content\":\"c" EVIL "\"}}\n"
-	    "{\"id\":\"v\",\"parentId\":\"u\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"custom_message\",\"customType\":\"c" EVIL "\",\"content\":\"c" EVIL "\"}\n"
-	    "{\"id\":\"w\",\"parentId\":\"a\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"branch_summary\",\"summary\":\"s" EVIL "\"}\n"
-	    "{\"id\":\"y\",\"parentId\":\"v\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"compaction\",\"summary\":\"s" EVIL "\",\"tokensBefore\":1}\n",
+	page_of(HEADER_OF("s", EVIL) USER("a", null, EVIL) LABEL("l", "a", "a", EVIL) INFO("n", "l", EVIL)
+	    ENTRY("model_change", "m", "n", "provider":EVIL,"modelId":EVIL)
+	    MESSAGE("b", "m", "role":"assistant","provider":EVIL,"model":EVIL,"stopReason":"error","errorMessage":EVIL,
+	        "content":[THINKING(EVIL),CALL("c", "edit", "path":EVIL,"oldText":EVIL,"newText":"n",EVIL:EVIL),CALL("d",
+	        EVIL, EVIL:[EVIL])])
+	    RESULT("r", "b", "c", SAY(EVIL))
+	    MESSAGE("s", "r", "role":"toolResult","toolCallId":"d","toolName":EVIL,"isError":true,"content":[SAY(EVIL)])
+	    MESSAGE("t", "s", "role":"bashExecution","command":EVIL,"output":EVIL,"exitCode":1)
+	    MESSAGE("u", "t", "role":EVIL,"content":EVIL)
+	    ENTRY("custom_message", "v", "u", "customType":EVIL,"content":EVIL) SUMMARY("w", "a", "a", EVIL)
+	    ENTRY("compaction", "y", "v", "summary":EVIL,"tokensBefore":1),
 	    &page);
 	for (const unsigned char *p = (const unsigned char *)page.p; *p; p++)
 		assert_false((*p < ' ' && *p != '\n' && *p != '\t') || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0));
