@@ -28,10 +28,18 @@
 
 #define MOUNT_TYPE "fuse.sessionfs"
 
+static int dir_is_same(void *arg, int dir, const struct statx *x)
+{
+	const struct stat *st = arg;
+	(void)dir;
+	return x->stx_ino == st->st_ino && makedev(x->stx_dev_major, x->stx_dev_minor) == st->st_dev;
+}
+
+/* Returns whether the path leads through the directory, which a bind mount can show under several names. */
 static bool path_is_below(const char *path, const char *dir)
 {
-	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
+	struct stat st;
+	return stat(dir, &st) == 0 && resolve_each_dir(path, dir_is_same, &st) > 0;
 }
 
 /* Returns whether pi names directories of projects like this. */
@@ -415,14 +423,17 @@ static void copy_log_not_dir(const struct opts *o, bool is_file)
 char *places_prepare_copy(const struct opts *o, const char *source, bool is_file)
 {
 	const char *path = o->to, *fault = NULL;
+	struct buf meant CLEANUP_BUF = BUF_INIT;
 	struct stat st;
-	int err = stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+	if (path_is_in_mount(path, &meant))
+		fault = "is in a mount of sessions; choose a directory elsewhere";
+	int err = fault ? 0 : stat(path, &st) < 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 	/* A dangling link is in the way, too. */
 	if (err == ENOTDIR || (err == ENOENT && lstat(path, &st) == 0)) {
 		copy_log_not_dir(o, is_file);
 		return NULL;
 	}
-	char *real = err ? NULL : realpath(path, NULL);
+	char *real = err || fault ? NULL : realpath(path, NULL);
 	if (err == ENOENT) {
 		char *copy CLEANUP_FREE = strdup(path);
 		char *above CLEANUP_FREE = copy ? realpath(dirname(copy), NULL) : NULL;

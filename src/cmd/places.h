@@ -19,8 +19,9 @@ bool places_is_fuse_fd(const char *mountpoint);
 /* Returns the end of the message for a mount that failed: what to do, or "". */
 const char *places_mount_remedy(void);
 /* Returns the real path of o->to, the directory to copy to, which it creates if the name is free. NULL after an error,
- * whose message for a single file (`is_file`) shows how to write it under that name. Refuses a directory inside or
- * above a directory of sessions and, if o->copy_deletes, one that holds the user's home. The caller frees it. */
+ * whose message for a single file (`is_file`) shows how to write it under that name. Refuses a directory in a mount of
+ * sessions, inside or above a directory of sessions and, if o->copy_deletes, one that holds the user's home. The caller
+ * frees it. */
 char *places_prepare_copy(const struct opts *o, const char *source, bool is_file);
 /* Prints a hint for a command without a mountpoint. */
 void places_print_hint(FILE *out);

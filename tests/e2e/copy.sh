@@ -152,6 +152,11 @@ refused "contains your home, which --delete would empty; choose a directory of i
 refused "No such file or directory; make the directory above it first" "$T/home/no/such"
 ln -s ../src "$T/home/link"
 refused "is inside the directory of sessions; choose a directory elsewhere" "$T/home/link"
+mkdir "$T/bound"
+if [ "$(id -u)" -eq 0 ] && mount --bind "$T/src" "$T/bound" 2>/dev/null; then
+	refused "is inside the directory of sessions; choose a directory elsewhere" "$T/bound/new"
+	umount "$T/bound"
+fi
 fails 2 "^sessionfs: --copy: requires a directory after the path$" "$SESSIONFS" --copy html
 fails 2 "^sessionfs: --delete: requires --copy$" "$SESSIONFS" --delete --ls /
 # A missing source, such as an unmounted disk, removes nothing from the copy.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A mount of sessions, or a directory in one, is refused as the source, however it is given, and the message names the mount's
-# source. That does not ask the mount: it can be stuck, or dead.
+# source. So it is as the target of a copy. That does not ask the mount: it can be stuck, or dead.
 . "$(dirname "$0")/../lib/lib.sh"
 need_mount
 samples "$T/src/my sessions"
@@ -26,6 +26,7 @@ all_refused() {
 		refused "$SESSIONFS" "$source" "$T/two"
 		refused "$SESSIONFS" "$source" "$T/none"
 		refused "$SESSIONFS" -S "$source" --ls /
+		fails 1 "^sessionfs: $source: is in a mount of sessions; choose a directory elsewhere$" "$SESSIONFS" -S "$src" --copy README.md "$source"
 	done
 	for command in "--check" "--search x" "--copy / $T/to" "--secrets" "--events" "--tree /" "--cat README.md" "--pick"; do
 		# shellcheck disable=SC2086
