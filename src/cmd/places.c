@@ -488,12 +488,17 @@ int places_unmount(const char *given)
 {
 	struct buf mounted CLEANUP_BUF = BUF_INIT;
 	struct statvfs fs;
-	char *real CLEANUP_FREE = given ? realpath(given, NULL) : NULL;
+	/* With a slash at its end, realpath asks a dead mount. */
+	size_t len = given ? strlen(given) : 0;
+	while (len > 1 && given[len - 1] == '/')
+		len--;
+	char *plain CLEANUP_FREE = given ? strndup(given, len) : NULL;
+	char *real CLEANUP_FREE = plain ? realpath(plain, NULL) : NULL;
 	if (given && !real && errno != ENOTCONN) {
 		log_error("%s: %s", given, strerror(errno));
 		return EXIT_FAILURE;
 	}
-	const char *dir = real ? real : given;
+	const char *dir = real ? real : plain;
 	size_t n = count_session_mounts(dir, &mounted);
 	if (!dir)
 		dir = buf_cstr(&mounted);

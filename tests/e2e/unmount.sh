@@ -67,7 +67,7 @@ mountpoint -q "$T/mnt" || die "a busy one was unmounted"
 kill -KILL "$(mount_pid "$T/mnt")"
 await "it is dead" eval '! ls "$T/mnt" >/dev/null 2>&1'
 fails 1 "^sessionfs: $T/mnt: the program that was mounted here has died; to remove the mount: sessionfs -u '$T/mnt'$" "$SESSIONFS" "$T/mnt"
-nothing "-u of a dead one" "$SESSIONFS" -u "$T/mnt"
+nothing "-u of a dead one" "$SESSIONFS" -u "$T/mnt/" # as completed
 unmounted "$T/mnt"
 kill $holder
 wait $holder 2>/dev/null || :
