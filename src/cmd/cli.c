@@ -211,8 +211,7 @@ int cli_ls(struct tree *t, const char *path, bool json, FILE *out)
 {
 	struct tree_attr a;
 	/* As ls(1): a link is followed only if the path ends in a slash. */
-	size_t n = strlen(path);
-	int rc = tree_resolve(t, path, n > 0 && path[n - 1] == '/', &a);
+	int rc = tree_resolve(t, path, false, &a);
 	if (rc < 0)
 		return rc;
 	if (json)

@@ -24,6 +24,8 @@ int tree_resolve_from(struct tree *t, node_t from, const char *path, bool follow
 			rc = tree_getattr(t, name.n == 1 ? dir : tree_parent(t, dir), &at);
 		else
 			rc = tree_lookup(t, dir, name, &at);
+		if (rc == 0 && *rest && S_ISREG(at.mode))
+			rc = -ENOTDIR; /* also before `.`, `..` or a slash at the end */
 		if (rc < 0 || !S_ISLNK(at.mode) || (!*rest && !follow))
 			continue;
 		if (++links > SYMLINKS_MAX)

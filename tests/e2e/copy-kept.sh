@@ -47,6 +47,8 @@ for kind in "${kinds[@]}"; do
 	rm "$T/notes.md"
 done
 fails 1 "^sessionfs: no/such: No such file or directory; a PATH begins at the root of the tree: sessionfs --ls$" "${copy[@]}" no/such "$T/new"
+fails 1 "^sessionfs: latest/title/.: Not a directory$" "${copy[@]}" --delete latest/title/. "$T/outside"
+kept_outside "the copy of a directory that is a file"
 [ ! -e "$T/new" ] || die "DIR was made although PATH does not exist"
 # The command in the message writes the file.
 mkdir "$T/bin"

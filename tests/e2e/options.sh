@@ -34,6 +34,7 @@ fails 1 "sessionfs: .*$T/missing.*No such file" "$SESSIONFS" "$T/src" "$T/missin
 fails 1 "sessionfs: .*nothing-here.*No such file.*; a PATH begins at the root of the tree: sessionfs --ls$" "$SESSIONFS" -S "$T/src" --cat nothing-here
 fails 1 "^sessionfs: projects: Is a directory; to list a directory: sessionfs --ls PATH$" "$SESSIONFS" -S "$T/src" --cat projects
 fails 1 "sessionfs: .*nothing-here.*No such file" "$SESSIONFS" -S "$T/src" --ls nothing-here
+for end in / /. /..; do fails 1 "^sessionfs: latest/title$end: Not a directory$" "$SESSIONFS" -S "$T/src" --ls "latest/title$end"; done
 fails 1 "sessionfs: .*nothing-here.*No such file" "$SESSIONFS" -S "$T/src" --tree nothing-here
 fails 1 "sessionfs: .*write|sessionfs: .*[Nn]o space" bash -c '"$1" -S "$2" --cat README.md >/dev/full' - "$SESSIONFS" "$T/src"
 matches "title" "$("$SESSIONFS" -S "$T/src" --tree "$FORECAST")" "--tree"
