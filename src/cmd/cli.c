@@ -95,12 +95,12 @@ static int cat_file(struct tree *t, const char *path, FILE *out, FILE *tree)
 	uint64_t off = 0;
 	do {
 		buf_reset(&chunk);
-		rc = tree_read(t, a.node, off, CLI_READ_SIZE, &chunk);
+		rc = tree_read(t, a.node, off, cli_read_size(a.node), &chunk);
 		progress_clear();
 		if (rc >= 0 && cli_put(out, buf_span(&chunk)) < 0)
 			return -EIO;
 		off += chunk.n;
-	} while (rc >= 0 && chunk.n == CLI_READ_SIZE);
+	} while (rc >= 0 && chunk.n == cli_read_size(a.node));
 	return rc;
 }
 

@@ -126,7 +126,7 @@ static int copy_remove(struct copy_run *c, int at, const char *name, unsigned le
 static int copy_read(struct copy_run *c, node_t node, uint64_t off)
 {
 	buf_reset(&c->chunk);
-	int rc = tree_read(c->tree, node, off, CLI_READ_SIZE, &c->chunk);
+	int rc = tree_read(c->tree, node, off, cli_read_size(node), &c->chunk);
 	c->file_lacks = c->file_lacks || rc > 0;
 	c->lacks = c->lacks || rc > 0;
 	c->failed = c->failed || rc > 0;
@@ -137,20 +137,21 @@ static int copy_read(struct copy_run *c, node_t node, uint64_t off)
 static bool copy_is_equal(struct copy_run *c, node_t node, int fd)
 {
 	struct buf there CLEANUP_BUF = BUF_INIT;
+	char *p = buf_reserve(&there, CLI_READ_SIZE);
 	uint64_t off = 0;
 	do {
-		buf_reset(&there);
-		char *p = buf_reserve(&there, CLI_READ_SIZE);
-		ssize_t n = 1;
 		if (!p || copy_read(c, node, off) < 0)
 			return false;
-		while (there.n < c->chunk.n && (n = sys_read(fd, p + there.n, CLI_READ_SIZE - there.n)) > 0)
-			there.n += (size_t)n;
-		if (there.n != c->chunk.n || (there.n > 0 && memcmp(p, c->chunk.p, there.n) != 0))
-			return false;
-		off += there.n;
-	} while (c->chunk.n == CLI_READ_SIZE);
-	return true;
+		off += c->chunk.n;
+		for (struct span left = buf_span(&c->chunk); left.n > 0;) {
+			ssize_t n = sys_read(fd, p, left.n < CLI_READ_SIZE ? left.n : CLI_READ_SIZE);
+			if (n <= 0 || memcmp(p, left.p, (size_t)n) != 0)
+				return false;
+			left.p += n;
+			left.n -= (size_t)n;
+		}
+	} while (c->chunk.n == cli_read_size(node));
+	return sys_read(fd, p, 1) == 0;
 }
 
 /* Returns whether the existing file or link is current. */
@@ -211,7 +212,7 @@ static int copy_write(struct copy_run *c, const struct tree_attr *a, const char 
 		rc = rc < 0 ? rc : copy_read(c, a->node, off);
 		rc = rc < 0 ? rc : cli_write(fd, buf_span(&c->chunk));
 		off += c->chunk.n;
-	} while (rc == 0 && c->chunk.n == CLI_READ_SIZE);
+	} while (rc == 0 && c->chunk.n == cli_read_size(a->node));
 	/* The time before the bytes were read: if they changed meanwhile, the next copy sees that. */
 	if (rc == 0 && (sys_fchmod(fd, a->mode & 07777) < 0 || futimens(fd, times) < 0 || sys_fsync(fd) < 0))
 		rc = -errno;

@@ -44,8 +44,12 @@ void cli_names_release(struct cli_names *all);
  * if the listing is above the sessions. */
 bool cli_error_is_named(node_t dir, int rc);
 bool cli_names_contain(const struct cli_names *all, const char *name);
-/* bytes of one read from a file of the tree */
 #define CLI_READ_SIZE ((size_t)1 << 20)
+/* Returns the bytes of one read from a file of the tree: all, if it can change in its middle between two reads. */
+static inline size_t cli_read_size(node_t node)
+{
+	return tree_text_change(node) < TREE_REWRITTEN ? CLI_READ_SIZE : SIZE_MAX;
+}
 /* max depth of a directory in the tree */
 #define TREE_LEVELS_MAX 16
 
