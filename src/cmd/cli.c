@@ -232,15 +232,18 @@ int cli_ls_names(struct tree *t, const char *path, FILE *out)
 	if (rc < 0 || !S_ISDIR(a.mode))
 		return rc;
 	node_t dir = a.node;
-	rc = cli_names_load(t, dir, &all);
+	int first = cli_names_load(t, dir, &all);
 	for (size_t i = 0; i < all.n; i++) {
 		char mark = all.v[i][strlen(all.v[i]) + 1];
 		bool is_dir = mark == '/';
-		if (mark == '@')
-			is_dir = tree_resolve_from(t, dir, all.v[i], true, &a) == 0 && S_ISDIR(a.mode);
+		if (mark == '@') {
+			rc = tree_resolve_from(t, dir, all.v[i], true, &a);
+			is_dir = rc == 0 && S_ISDIR(a.mode);
+			cli_note_error(path, all.v[i], rc, &first);
+		}
 		fprintf(out, "%s%s\n", all.v[i], is_dir ? "/" : "");
 	}
-	return rc < 0 ? -rc : ferror(out) ? -EIO : 0;
+	return first ? -first : ferror(out) ? -EIO : 0;
 }
 
 /* Logs the errors of what is below; the caller logs the first error. */

@@ -143,6 +143,8 @@ for number in 5 107 13 116; do
 		is "sessionfs: --q--: $error
 sessionfs: ${command##* }: $error" "$(cat "$T/err")" "what $command names ($error)"
 	done
+	[ $number = 13 ] || finds 2 17 --ls --names /
+	[ $number = 13 ] || matches "sessionfs: /latest: $error" "$(cat "$T/err")" "a link that cannot be read ($error)"
 	{ LD_PRELOAD=$shim "$SESSIONFS" -S "$T/src" --cat problems.tsv 2>"$T/err" || :; } >"$T/out"
 	is "file project stem line offset reason" "$(tr '\t' ' ' <"$T/out")" "problems.tsv has files only ($error)"
 	fails 1 "^sessionfs: --q--: $error
