@@ -224,7 +224,7 @@ shows() { grep -qF -- "$1" < <(screen); }
 ended() { [ -s "$T/rc" ]; }
 begin() { # ARGUMENT...
 	rm -f "$T/rc" "$RAN"
-	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" "$SESSIONFS" -S "${source:-$T/src}" --pick "$@") >$T/out; echo \$? >$T/rc; tail -f --pid=$$ /dev/null"
+	tmux new-session -d -s p -x 120 -y 40 "$(printf '%q ' env "PATH=$T/bin:$PATH" "$SESSIONFS" -S "${source:-$T/src}" --pick "$@") >${out:-$T/out}; echo \$? >$T/rc; tail -f --pid=$$ /dev/null"
 	await "the list ($*)" shows "Alt-T: trash"
 	await "its rows ($*)" eval 'grep -qE "[0-9]/[1-9]" < <(screen)' # a key before them chooses nothing
 }
@@ -263,6 +263,10 @@ begin
 press M-p
 end 0 "Alt-P"
 is "$odd" "$(cat "$T/out")" "the path of the odd one"
+out=/dev/stdout begin
+press M-p
+await "its path on the terminal" shows '?]2;obeyed? ?32m'
+end 0 "Alt-P on a terminal"
 begin
 press Down
 await "the preview" shows "title 29 said"
