@@ -190,9 +190,10 @@ $(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_release
 # Sessions that are searched, counted.
 $(BUILD)/unit/test_gather: private linking += -Wl,--wrap=match_session
 
-# More sessions than files can be made of.
-moving_calls := catalog_slot_next catalog_project catalog_session_at_place catalog_session_get
-$(BUILD)/unit/test_events: private linking += $(moving_calls:%=-Wl,--wrap=%)
+# More sessions than files can be made of, sessions that cannot be read, and how long a wait is.
+events_calls := catalog_slot_next catalog_project catalog_session_at_place catalog_session_get catalog_wait session_load \
+	session_read
+$(BUILD)/unit/test_events: private linking += $(events_calls:%=-Wl,--wrap=%)
 
 # Threads that run one at a time, in a drawn order; and the same with one mistake in the catalog, which that order shows.
 schedule_wraps := pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait pthread_cond_timedwait pthread_cond_signal \

@@ -138,11 +138,19 @@ static void events_begin_line(const char *event, const struct events_session *s,
 	events_add_path(",\"path\":", s, out);
 }
 
+/* Keeps an error that the reader must know: a "lost" event replaces the lines. Another change reports the others. */
+static int events_note_error(int rc, struct buf *out)
+{
+	if (error_is_transient(rc))
+		out->err = rc;
+	return rc;
+}
+
 /* Returns the state of the branch that ends at entry `at` (NO_ENTRY: empty); NULL if none, or if it cannot be read. */
-static const char *branch_state_at(const struct session *s, uint32_t at)
+static const char *branch_state_at(const struct session *s, uint32_t at, struct buf *out)
 {
 	const char *state;
-	return context_state(s, at, &state) < 0 ? NULL : state;
+	return events_note_error(context_state(s, at, &state), out) < 0 ? NULL : state;
 }
 
 /* Appends a change of a session, with its state if it has one. */
@@ -150,8 +158,8 @@ static void events_add_change(struct events *e, const char *event, const struct 
 {
 	struct session *s;
 	events_begin_line(event, seen, e->out);
-	if (catalog_session_get(e->catalog, seen->slot, &s) == 0) {
-		const char *state = branch_state_at(s, session_leaf(s));
+	if (events_note_error(catalog_session_get(e->catalog, seen->slot, &s), e->out) == 0) {
+		const char *state = branch_state_at(s, session_leaf(s), e->out);
 		if (state)
 			buf_addf(e->out, ",\"state\":\"%s\"", state);
 		catalog_session_put(e->catalog, s);
@@ -184,7 +192,7 @@ static void events_add_entry(const struct session *s, uint32_t i, struct reader 
 	const struct entry *e = session_entry(s, i);
 	/* The index knows the rest. */
 	bool is_read = e->type == RECORD_OTHER || e->role == ROLE_OTHER || e->role == ROLE_ASSISTANT;
-	if (!is_read || session_read(s, i, reader, &r) < 0)
+	if (!is_read || events_note_error(session_read(s, i, reader, &r), out) < 0)
 		memset(&r, 0, sizeof r);
 	events_add_name("{\"id\":", s, i, out);
 	if (e->type != RECORD_OTHER)
@@ -225,7 +233,7 @@ static void events_add_label(const struct events_session *seen, const struct ses
 {
 	struct line text CLEANUP_LINE = LINE_INIT;
 	struct record r;
-	if (session_load(s, i, &text, &r) < 0)
+	if (events_note_error(session_load(s, i, &text, &r), out) < 0)
 		return;
 	uint32_t target = session_entry_by_id(s, r.target_id);
 	if (target == NO_ENTRY)
@@ -258,15 +266,15 @@ static void events_add_session_name(const struct events_session *seen, const str
 static void events_add_growth(struct events *e, struct events_session *seen)
 {
 	struct session *s;
-	if (catalog_session_get(e->catalog, seen->slot, &s) < 0)
-		return; /* another change will report the reason */
+	if (events_note_error(catalog_session_get(e->catalog, seen->slot, &s), e->out) < 0)
+		return;
 	uint32_t n = session_count(s), first = n;
 	while (first > 0 &&
 	       session_entry(s, first - 1)->offset + session_entry(s, first - 1)->length > seen->published_end)
 		first--;
 	bool named = false;
-	const char *before = branch_state_at(s, first > 0 ? first - 1 : NO_ENTRY),
-		   *state = branch_state_at(s, session_leaf(s));
+	const char *before = branch_state_at(s, first > 0 ? first - 1 : NO_ENTRY, e->out),
+		   *state = branch_state_at(s, session_leaf(s), e->out);
 	for (uint32_t i = first; i < n; i += ENTRIES_PER_LINE) {
 		bool is_last = n - i <= ENTRIES_PER_LINE;
 		events_add_entries(seen, s, i, is_last ? n : i + ENTRIES_PER_LINE,
@@ -382,7 +390,7 @@ static int events_add_changes(struct events *e, const struct catalog_change *cha
 }
 
 /* Replaces the contents of *out by the lines for these changes; no lines if nothing differs from the last call. If
- * memory is short, one "lost" event replaces the lines. */
+ * memory is short or a session cannot be read, one "lost" event replaces the lines. */
 static void events_make_lines(struct events *e, const struct catalog_change *changes, size_t n, struct buf *out)
 {
 	buf_reset(out);
@@ -397,6 +405,7 @@ static void events_make_lines(struct events *e, const struct catalog_change *cha
 int cli_events(struct catalog *c, unsigned poll_ms, int fd)
 {
 	struct events e = {.catalog = c};
+	unsigned left_ms = 0; /* until the next scan */
 	/* A closed output is an error also if nothing happens. */
 	int rc = write(fd, "", 0) < 0 ? -errno : events_load_sessions(c, &e.sessions);
 	signal(SIGPIPE, SIG_IGN);
@@ -407,8 +416,11 @@ int cli_events(struct catalog *c, unsigned poll_ms, int fd)
 		struct catalog_change *changes CLEANUP_FREE = NULL;
 		struct buf lines CLEANUP_BUF = BUF_INIT;
 		bool polls = !catalog_is_watched(c);
-		int timeout_ms = !polls ? EVENTS_CHECK_MS : poll_ms ? (int)poll_ms : EVENTS_POLL_MS;
-		ssize_t n = catalog_wait(c, gone ? 0 : timeout_ms, fd, polls || gone, &changes);
+		if (left_ms == 0)
+			left_ms = !polls ? EVENTS_CHECK_MS : poll_ms ? poll_ms : EVENTS_POLL_MS;
+		unsigned wait_ms = left_ms < EVENTS_CHECK_MS ? left_ms : EVENTS_CHECK_MS;
+		left_ms -= wait_ms;
+		ssize_t n = catalog_wait(c, gone ? 0 : (int)wait_ms, fd, gone || (polls && left_ms == 0), &changes);
 		if (n > 0)
 			events_make_lines(&e, changes, (size_t)n, &lines);
 		if (isatty(fd))

@@ -264,9 +264,26 @@ bool __wrap_catalog_session_at_place(struct catalog *c, uint32_t place, struct s
 	return has_moved == (place >= MOVED);
 }
 
+/* What fails, and how; 0: nothing. */
+static int get_error, load_error;
+
 int __wrap_catalog_session_get(struct catalog *c, uint32_t slot, struct session **ret)
 {
-	return is_moving ? -ESTALE : __real_catalog_session_get(c, slot, ret);
+	int rc = is_moving ? -ESTALE : get_error;
+	return rc < 0 ? rc : __real_catalog_session_get(c, slot, ret);
+}
+
+__typeof__(session_load) __real_session_load, __wrap_session_load;
+__typeof__(session_read) __real_session_read, __wrap_session_read;
+
+int __wrap_session_load(const struct session *s, uint32_t i, struct line *l, struct record *ret)
+{
+	return load_error ? load_error : __real_session_load(s, i, l, ret);
+}
+
+int __wrap_session_read(const struct session *s, uint32_t i, struct reader *r, struct record *ret)
+{
+	return load_error ? load_error : __real_session_read(s, i, r, ret);
 }
 
 /* Comparing every removed file with every new one would take a minute of CPU time. */
@@ -336,6 +353,61 @@ CASE_WITH(lack_of_memory_emits_lost_event, begin, end)
 			break;
 	}
 	assert_true(lost > 0);
+}
+
+/* After an error that shows nothing of the file, no other change need come. */
+CASE_WITH(unreadable_session_emits_lost_event, begin, end)
+{
+	static const char *const lines[] = {LINE({"type":"odd","id":"o","parentId":"e1"}),
+	                                         LABEL("l", "o", "e1", "x"),
+	                                               LINE({"type":"message","id":"f","parentId":"l","message":{"role":"assistant","stopReason":"error"}})};
+	static const char lost[] = JSON("event":"lost") "}\n";
+	struct world *w = *state;
+	get_error = -EACCES;
+	append(&w->place, A, USER("e2", null, "hi"));
+	assert_string_equal(told(w), "");
+	get_error = -EMFILE;
+	append(&w->place, A, USER("e3", null, "hi"));
+	assert_string_equal(told(w), lost);
+	get_error = 0;
+	append(&w->place, A, USER("e4", null, "hi"));
+	assert_told(w, "[{\"id\":\"e2\"");
+	load_error = -EIO;
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		append(&w->place, A, lines[i]);
+		assert_string_equal(told(w), lost);
+	}
+	load_error = 0;
+}
+
+/* The calls of catalog_wait by cli_events, the last of which ends it; `+`: with a scan. */
+static unsigned waits;
+static struct buf waited = BUF_INIT;
+
+__typeof__(catalog_wait) __real_catalog_wait, __wrap_catalog_wait;
+
+ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, int output, bool scan, struct catalog_change **ret)
+{
+	if (waits == 0)
+		return __real_catalog_wait(c, timeout_ms, output, scan, ret);
+	buf_addf(&waited, "%d%s ", timeout_ms, scan ? "+" : "");
+	*ret = NULL;
+	return --waits > 0 ? 0 : -EPIPE;
+}
+
+CASE_WITH(source_is_checked_every_ten_seconds, begin, end)
+{
+	struct world *w = *state;
+	struct catalog_options o = {.budget = &w->place.budget, .watch = true, .poll = true};
+	struct catalog *c;
+	assert_int_equal(catalog_open(w->place.root, &o, &c), 0);
+	for (const unsigned *ms = (const unsigned[]){0, 3000, 15000, UINT32_MAX, 1}; *ms != 1; ms++) {
+		waits = 3;
+		assert_int_equal(cli_events(c, *ms, STDOUT_FILENO), 0);
+	}
+	assert_string_equal(buf_cstr(&waited), "250+ 250+ 250+ 3000+ 3000+ 3000+ 10000 5000+ 10000 10000 10000 10000 ");
+	buf_release(&waited);
+	catalog_close(c);
 }
 
 CASE_WITH(opening_hides_earlier_changes, begin, end)
