@@ -139,7 +139,7 @@ struct sizes {
 	struct sent_size tables[1 << NODE_KIND_BITS]; /* by kind */
 };
 
-/* Starts noting sizes. Requires several threads, and a kernel that opens files without asking. Returns 0 or -ENOMEM. */
+/* Starts noting sizes: the kernel may open files without asking. Requires several threads. Returns 0 or -ENOMEM. */
 int sizes_enable(struct fs *fs);
 /* Call before an answer with these attributes: drops the pages of a file whose size has changed. The caller holds no
  * lock. If the kernel must accept the rest of them (I9), it is given the size it has. */

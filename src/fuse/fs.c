@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes requests for tree_*, and its results into replies. coherence.h says what the kernel may keep of them. After
- * a first answer of ENOSYS, the kernel opens directories, and with -o ro also files, without asking. */
+ * a first answer of ENOSYS, the kernel opens directories, and with -o ro (but not -s) also files, without asking. */
 #include "sessionfs/fuse/fs.h"
 #include "fs_impl.h"
 
@@ -37,7 +37,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	compat_want(conn, FUSE_CAP_CACHE_SYMLINKS, 0); /* their targets follow the session */
 	if (conn->max_write > FS_MAX_WRITE)
 		conn->max_write = FS_MAX_WRITE;
-	fs->no_open = fs->read_only && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
+	fs->no_open = fs->coherence.sizes.sent && compat_is_capable(conn, FUSE_CAP_NO_OPEN_SUPPORT);
 	fs->no_opendir = compat_is_capable(conn, FUSE_CAP_NO_OPENDIR_SUPPORT);
 	follow_start(fs); /* its thread reads what is set above */
 }

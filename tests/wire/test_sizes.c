@@ -4,6 +4,7 @@
 
 #include "../../src/fuse/fs_impl.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -99,10 +100,14 @@ CASE_WITH(i8_listing_omits_grown_file_attributes, NULL, teardown)
 CASE_WITH(i8_single_thread_drops_no_pages, NULL, teardown)
 {
 	uint64_t node;
+	struct fuse_open_out open;
 	struct wire *w = begin(state, true, 1);
 	assert_int_equal(look(w, &node), 0);
 	grow(w);
 	assert_int_equal(wire_told(w, node, NULL), 0);
+	/* So each reader of a growing file is asked for, and bypasses them. */
+	assert_int_equal(wire_open_file(w, node, O_RDONLY, &open), 0);
+	assert_true(open.open_flags & FOPEN_DIRECT_IO);
 }
 
 /* In this mode growing files bypass the page cache. */
