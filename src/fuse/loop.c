@@ -76,8 +76,8 @@ struct loop {
 	pthread_cond_t room;                   /* for threads that wait to work */
 	bool has_reader, ended;
 	struct worker *workers;
-	unsigned spares;  /* threads that wait to read */
-	int working, cap; /* threads that work, without those that wait for others; max */
+	unsigned spares;       /* threads that wait to read */
+	unsigned working, cap; /* threads that work, without those that wait for others; max */
 };
 
 static void signal_eventfd(int event)
@@ -174,7 +174,7 @@ static bool worker_wait_hook(void *arg, bool begins)
 	LOCKED(&l->lock);
 	if (begins && !l->ended && l->spares == 0 && !loop_add_thread(l))
 		return false;
-	l->working += begins ? -1 : 1;
+	l->working = begins ? l->working - 1 : l->working + 1;
 	pthread_cond_signal(&l->room);
 	return true;
 }
@@ -355,7 +355,7 @@ static int loop_prepare(struct loop *l, struct fs *fs, unsigned threads)
 	int fd = fuse_session_fd(fs->session), flags = fcntl(fd, F_GETFL);
 	cpu_set_t cpus;
 
-	*l = (struct loop){.fs = fs, .session = fs->session, .device = fd, .cap = threads > 1 ? (int)threads : 1};
+	*l = (struct loop){.fs = fs, .session = fs->session, .device = fd, .cap = threads > 1 ? threads : 1};
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
 	/* With a single CPU, polling keeps the caller from sending a request. */

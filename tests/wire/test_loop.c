@@ -505,7 +505,7 @@ CASE(loop_is_ready_after_init)
 	assert_int_equal(s.rc, -ECANCELED);
 	assert_int_equal(s.ready, 0);
 	release(&s);
-	begin(&s, 4);
+	begin(&s, UINT32_MAX);
 }
 
 /* Between requests the reader polls without result: it first yields the CPU, and then sleeps. */
