@@ -14,11 +14,11 @@
 bool caller_in_group(fuse_req_t req, gid_t gid)
 {
 	gid_t few[64], *groups = few, *many CLEANUP_FREE = NULL;
-	int n = fuse_req_getgroups(req, 64, few);
+	int n = fuse_req_getgroups(req, 64, few), room = n;
 	if (n > 64 && (groups = many = calloc((size_t)n, sizeof *many)))
-		n = fuse_req_getgroups(req, n, many);
+		n = fuse_req_getgroups(req, n, many); /* can be more by now */
 	bool found = fuse_req_ctx(req)->gid == gid;
-	for (int i = 0; groups && !found && i < n; i++)
+	for (int i = 0; groups && !found && i < n && i < room; i++)
 		found = groups[i] == gid;
 	return found;
 }
