@@ -83,9 +83,10 @@ CASE_WITH(appended_entries_emit_events, begin, end)
 {
 	struct world *w = *state;
 	assert_string_equal(told(w), "");
-	append(&w->place, A, USER("e2", null, "hi") LINE({"type":"odd\u0041","id":"e/3","parentId":"e2"}));
-	assert_string_equal(told(w),
-	                    JSON("event":"appended",OF_A,"entries":) JSON([{"id":"e2","type":"message","role":"user"},{"id":"e%2F3","type":"oddA"}]) "}\n");
+	append(&w->place, A, USER("e2", null, "hi") LINE({"type":"odd\u0041","id":"e/3","parentId":"e2"})
+	    LINE({"type":["odd"],"id":"e","parentId":"e2"}));
+	assert_string_equal(told(w), JSON("event":"appended",OF_A,"entries":)
+	                                      JSON([{"id":"e2","type":"message","role":"user"},{"id":"e%2F3","type":"oddA"},{"id":"e","type":null}]) "}\n");
 	append(&w->place, A, USER("e4", null, "hi"));
 	assert_told(w, "[{\"id\":\"e4\"");
 	assert_string_equal(told(w), "");
@@ -127,6 +128,7 @@ CASE_WITH(message_events_have_role_and_stop_reason, begin, end)
 	    JSON(,"role":"assistant"), NULL);
 	assert_message(w, JSON("role":"user","content":"x","stopReason":"stop"), JSON(,"role":"user"), NULL);
 	assert_message(w, JSON("role":"toolResult","stopReason":"stop"), JSON(,"role":"toolResult"), NULL);
+	assert_message(w, JSON("role":"bashExecution","command":"ls"), JSON(,"role":"bashExecution"), NULL);
 	assert_message(w, JSON("role":"new\ud800\u0041"), JSON(,"role":"new�A"), NULL);
 	assert_message(w, JSON("role":""), "", NULL);
 	assert_message(w, JSON("role":7), "", NULL);

@@ -187,11 +187,8 @@ CASE_WITH(i8_a_table_is_made_by_getattr, NULL, teardown)
 			        "content":[CALL("c", "read", "path":"/x")]}}));
 			wire_wait_for_look();
 		}
-		if (!read_only) {
-			wire_stop(w);
-			wire_close(w);
-			free(w);
-		}
+		if (!read_only)
+			teardown(state);
 	}
 }
 
