@@ -157,8 +157,6 @@ if [ "$(id -u)" -eq 0 ] && mount --bind "$T/src" "$T/bound" 2>/dev/null; then
 	refused "is inside the directory of sessions; choose a directory elsewhere" "$T/bound/new"
 	umount "$T/bound"
 fi
-fails 2 "^sessionfs: --copy: requires a directory after the path$" "$SESSIONFS" --copy html
-fails 2 "^sessionfs: --delete: requires --copy$" "$SESSIONFS" --delete --ls /
 # A missing source, such as an unmounted disk, removes nothing from the copy.
 mkdir "$T/none"
 fails 1 "$T/none: no sessions, and --delete would empty the copy$" "$SESSIONFS" -S "$T/none" --copy --delete / "$T/to"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Without SOURCE the program searches pi's directories, in pi's order.
+# Without SOURCE the program searches pi's directories. tests/unit/test_source.c has their order.
 . "$(dirname "$0")/../lib/lib.sh"
 need jq
 home=$T/home
@@ -18,33 +18,14 @@ settings() { printf '{"theme":"dark","sessionDir":%s}\n' "$2" >"$1"; }
 
 place "$home/.pi/agent/sessions" default
 is default "$(found)" "the default"
-place "$T/agent/sessions" agent
-is agent "$(PI_CODING_AGENT_DIR=$T/agent found)" "PI_CODING_AGENT_DIR"
-is default "$(PI_CODING_AGENT_DIR='' found)" "an empty PI_CODING_AGENT_DIR"
-place "$home/tilde/sessions" tilde
-# shellcheck disable=SC2088
-is tilde "$(PI_CODING_AGENT_DIR='~/tilde' found)" "PI_CODING_AGENT_DIR with a tilde"
-
 place "$T/global" global
-settings "$home/.pi/agent/settings.json" "\"$T/global\""
-is global "$(found)" "sessionDir in the agent's settings"
-is agent "$(PI_CODING_AGENT_DIR=$T/agent found)" "another agent directory has other settings"
+settings "$project/.pi/settings.json" "\"file://$T/global\""
+is global "$(found)" "sessionDir as a file URL"
 place "$project/local" local
 settings "$project/.pi/settings.json" '"local"'
 is local "$(found)" "sessionDir in the project's settings, relative"
-place "$home/from-home" from-home
-settings "$project/.pi/settings.json" '"~/from-home"'
-is from-home "$(found)" "sessionDir with a tilde"
-settings "$project/.pi/settings.json" "\"file://$T/global\""
-is global "$(found)" "sessionDir as a file URL"
-settings "$project/.pi/settings.json" '""'
-matches "^(global|default)$" "$(found)" "an empty sessionDir"
-
 place "$T/env" env
-is env "$(PI_CODING_AGENT_SESSION_DIR=$T/env found)" "PI_CODING_AGENT_SESSION_DIR"
-settings "$project/.pi/settings.json" '"local"'
 is env "$(PI_CODING_AGENT_SESSION_DIR=$T/env found)" "PI_CODING_AGENT_SESSION_DIR before settings"
-is local "$(PI_CODING_AGENT_SESSION_DIR='' found)" "an empty PI_CODING_AGENT_SESSION_DIR"
 place "$T/given" given
 is given "$(cd "$project" && PI_CODING_AGENT_SESSION_DIR=$T/env "$SESSIONFS" -S "$T/given" --json --ls sessions | jq -r '.[].name')" "a SOURCE that is given"
 fails 1 "sessionfs: .*No such file" env PI_CODING_AGENT_SESSION_DIR="$T/nowhere" "$SESSIONFS" --ls sessions

@@ -26,9 +26,6 @@ fails 2 "^sessionfs: no mountpoint; see sessionfs --help$" "$SESSIONFS"
 
 fails 1 "^sessionfs: $T/plain: not a mount of sessions; to list them: findmnt -t fuse.sessionfs$" "$SESSIONFS" -u "$T/plain"
 fails 1 "^sessionfs: $T/none: No such file" "$SESSIONFS" -u "$T/none"
-fails 2 "one MOUNTPOINT at a time" "$SESSIONFS" -u "$T/plain" "$T/mnt"
-fails 2 "^sessionfs: -S: requires a mount, --cat, .* or --events$" "$SESSIONFS" -S "$T/plain" -u "$T/mnt"
-fails 2 "only one command at a time" "$SESSIONFS" -u --check
 
 need_mount
 need setpriv unshare

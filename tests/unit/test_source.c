@@ -73,6 +73,8 @@ FIXTURE_CASE(source_precedence_matches_pi)
 	assert_source(p, "~/.pi/agent/sessions");
 	setenv("PI_CODING_AGENT_DIR", "", 1);
 	assert_source(p, "~/.pi/agent/sessions");
+	setenv("PI_CODING_AGENT_DIR", "~/tilde", 1);
+	assert_source(p, "~/tilde/sessions");
 	setenv("PI_CODING_AGENT_DIR", "agent", 1);
 	assert_source(p, "agent/sessions");
 	put_file("agent/settings.json", "{\"sessionDir\":\"/agents\"}");
