@@ -243,11 +243,11 @@ static int walk_init(struct resolver_walk *w, const struct resolver *r, bool nea
 }
 
 /* The directories after the first name of the path must not be links: goes to the last of them in one call, if all are
- * on one file system. If not, the walk continues step by step. */
+ * on one file system. If not, or if the path ends in a slash, the walk continues step by step. */
 static int walk_parents_at_once(struct resolver_walk *w)
 {
 	char *rest = w->rest + strspn(w->rest, "/"), *end = strrchr(rest, '/');
-	if (!end || strlen(rest) + 1 != w->below || !w->resolver->has_openat2)
+	if (!end || !end[1] || strlen(rest) + 1 != w->below || !w->resolver->has_openat2)
 		return 0;
 	int rc = walk_enter_for_lookup(w);
 	if (rc < 0)
