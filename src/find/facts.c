@@ -293,11 +293,12 @@ static int facts_list_count(const struct facts_refresh *r, struct fact_list_impl
 		}
 	}
 	/* An entry that counts for another session can count here. */
-	for (struct fact *f = l->v; f < end && rc == 0 && !r->usage_only; f++) {
+	for (struct fact *f = l->v; f < end && rc != -EINTR && !r->usage_only; f++) {
 		struct usage sum = f->facts->usage;
 		uint64_t serial;
-		if (f->has_subagents && f->is_shared)
-			rc = facts_sum_subagents(r->facts, &l->list, f->slot, &sum, &serial);
+		bool is_summed = f->has_subagents && f->is_shared;
+		int err = is_summed ? facts_sum_subagents(r->facts, &l->list, f->slot, &sum, &serial) : 0;
+		rc = err < 0 ? err : rc;
 		if (!f->has_subagents || f->is_shared)
 			f->cost_with_subagents = sum.cost;
 	}
@@ -423,10 +424,11 @@ int facts_sum_subagents(struct facts *f, const struct fact_list *made, uint32_t 
 	for (size_t i = 0; i < l->list.n; i++)
 		usage_add(&sum.usage, l->v[i].counted);
 	*ret = sum.usage;
-	rc = error_is_about_file(l->list.error) ? 0 : l->list.error;
+	rc = !made && error_is_about_file(l->list.error) ? 0 : l->list.error;
+	*ret_serial = l->list.serial ? l->list.serial : sum.serial; /* a list that lacks a session has a serial */
 	facts_list_release(l);
 	LOCKED(&f->lock);
-	if (rc == 0)
+	if (*ret_serial == sum.serial)
 		*last = sum;
 	return rc;
 }

@@ -106,8 +106,9 @@ static inline int facts_list_error(const struct fact_list *l)
 void facts_release(const struct fact_list *list);
 /* Sums what a session and those that it started, at every depth, used: what usage.tsv would show if there were no
  * others. Reads only these, if their files changed since the last call. *ret_serial changes with each of these files;
- * 0: it has no subagents, and *ret is not set. Returns 0 or a negative errno; leaves out unreadable sessions.
- * `made` is the list that the calling thread makes now, or NULL. */
+ * 0: it has no subagents, and *ret is not set. Returns 0 or a negative errno; leaves out unreadable sessions: then
+ * *ret_serial is never valid again. `made` is the list that the calling thread makes now, which gets their error; or
+ * NULL. */
 int facts_sum_subagents(struct facts *f, const struct fact_list *made, uint32_t slot, struct usage *ret,
                         uint64_t *ret_serial);
 /* Returns the current list if it was made at this serial of the catalog, else NULL. Reads nothing, and does
