@@ -40,15 +40,18 @@ static void tables_add_cost(double cost, struct buf *out)
 	number_add(number_round(cost, RENDER_COST_DECIMALS), out);
 }
 
-/* Appends the heading, and the rows of each session. */
+/* Appends the heading, and the rows of each session. Returns 0, a negative errno, or the errno of a session that `add`
+ * left out. */
 static int tables_add(const struct fact_list *list, const char *heading,
                       int (*add)(struct catalog *c, const struct fact *f, struct buf *out), struct buf *out)
 {
-	int rc = facts_list_error(list);
+	int rc = facts_list_error(list), missed = 0;
 	buf_adds(out, heading);
-	for (size_t i = 0; i < list->n && rc == 0; i++)
+	for (size_t i = 0; i < list->n && rc >= 0; i++) {
 		rc = add(list->catalog, &list->v[i], out);
-	return rc < 0 ? rc : buf_err(out);
+		missed = rc > 0 ? rc : missed;
+	}
+	return rc < 0 ? rc : buf_err(out) ? buf_err(out) : missed;
 }
 
 /* --- sessions.tsv ---------------------------------------------------------------- */
@@ -191,12 +194,10 @@ int table_usage(const struct fact_list *list, struct buf *out)
 
 static int tables_add_problems(struct catalog *c, const struct fact *f, struct buf *out)
 {
-	struct session *s;
-	int rc = f->facts->has_problems ? catalog_session_get(c, f->slot, &s) : -ESTALE;
-	/* One that is gone makes the next table another. */
-	if (rc < 0)
-		return rc == -ESTALE ? 0 : rc;
-	size_t n = session_problem_count(s);
+	struct session *s = NULL;
+	size_t start = out->n;
+	int before = deferred_begin(), rc = f->facts->has_problems ? catalog_session_get(c, f->slot, &s) : -ESTALE;
+	size_t n = s ? session_problem_count(s) : 0;
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct problem p = session_problem(s, i);
 		text_add_cell(span_of(f->file), out);
@@ -207,8 +208,15 @@ static int tables_add_problems(struct catalog *c, const struct fact *f, struct b
 		buf_addc(out, '\n');
 		rc = cancel_check();
 	}
-	catalog_session_put(c, s);
-	return rc;
+	if (s)
+		catalog_session_put(c, s);
+	rc = deferred_end(before, rc);
+	if (rc < 0)
+		out->n = start;
+	if (error_is_about_file(rc))
+		catalog_log_unreadable(c, f->slot, rc);
+	/* One that is gone makes the next table another. */
+	return error_is_about_file(rc) ? -rc : rc == -ESTALE ? 0 : rc;
 }
 
 static int tables_add_rejected_file(void *arg, const char *file, uint32_t slot, int err, const char *reason)
@@ -226,10 +234,9 @@ static int tables_add_rejected_file(void *arg, const char *file, uint32_t slot, 
 
 int table_problems(const struct fact_list *list, struct buf *out)
 {
-	int rc = tables_add(list, PROBLEMS_HEADING, tables_add_problems, out);
-	if (rc == 0)
-		rc = catalog_each_file(list->catalog, tables_add_rejected_file, out);
-	return rc < 0 ? rc : buf_err(out);
+	int missed = tables_add(list, PROBLEMS_HEADING, tables_add_problems, out);
+	int rc = missed < 0 ? missed : catalog_each_file(list->catalog, tables_add_rejected_file, out);
+	return rc < 0 ? rc : buf_err(out) ? buf_err(out) : missed;
 }
 
 /* --- files.tsv ------------------------------------------------------------------- */

@@ -79,7 +79,8 @@ const struct view *ctx_get_view(struct ctx *c, node_t id, uint64_t serial,
 		*ret_err = rc;
 		return NULL;
 	}
-	kept = cache_put(cache, id, serial, &made);
+	/* The next read can have a session of the list that this text lacks. */
+	kept = cache_put(cache, id, c->facts && c->missed != c->facts->error ? budget_clock() : serial, &made);
 	if (!kept)
 		*ret_err = -ENOMEM;
 	return kept;

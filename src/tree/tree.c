@@ -359,7 +359,9 @@ int ctx_show(struct ctx *c, struct buf *out)
 		return make->text(c->session, out);
 	if (make->table) {
 		int rc = ctx_load_facts(c);
-		return rc < 0 ? rc : make->table(c->facts, out);
+		rc = rc < 0 ? rc : make->table(c->facts, out);
+		c->missed = rc > 0 ? -rc : c->missed;
+		return rc < 0 ? rc : 0;
 	}
 	if (!make->record)
 		return make->show(c, out);

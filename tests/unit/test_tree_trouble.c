@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A write succeeds even if the result cannot be looked up afterwards; and a listing that runs out of memory fails
- * rather than being incomplete. */
+/* A write succeeds even if the result cannot be looked up afterwards; a listing or view that runs out of memory fails
+ * rather than being incomplete; a table leaves out a session that cannot be read. */
 #include "cases.h"
 #include "failing_alloc.h"
 #include "write_fixture.h"
@@ -149,6 +149,36 @@ FIXTURE_CASE(read_error_in_a_segment_is_returned)
 		no_label = false;
 		assert_int_equal(find(p, names[i], &a), 0);
 	}
+}
+
+static bool no_reads;
+
+static ssize_t failing_pread(int fd, void *to, size_t n, off_t off)
+{
+	return no_reads ? errno = EIO, -1 : pread(fd, to, n, off);
+}
+
+__typeof__(pread) *const sys_pread = failing_pread;
+
+/* Of two indexes one is in memory: problems.tsv lacks the other session, until its file can be read. */
+FIXTURE_CASE(table_that_lacks_a_session_is_not_cached)
+{
+	char other[96];
+	snprintf(other, sizeof other, "%s/--p--/t.jsonl", p->root);
+	put_file(other, HEADER "x\n");
+	begin(p, HEADER "x\n");
+	node_t table = node_at(p, "problems.tsv");
+	for (int i = 0; i < 3; i++) {
+		struct buf text CLEANUP_BUF = BUF_INIT, title CLEANUP_BUF = BUF_INIT;
+		no_reads = i == 1;
+		assert_int_equal(tree_read(p->tree, table, 0, 1 << 20, &text), no_reads ? EIO : 0);
+		assert_non_null(strstr(buf_cstr(&text), "\tp\ts\t2\t"));
+		assert_int_equal(!strstr(buf_cstr(&text), "\tp\tt\t2\t"), no_reads);
+		p->budget.limit = i == 0 ? 1 : 64 << 20;
+		assert_int_equal(tree_read(p->tree, node_at(p, S "/title"), 0, 1 << 20, &title), 0);
+		p->budget.limit = 64 << 20;
+	}
+	no_reads = false;
 }
 
 /* The error of reserving space, if not 0. */

@@ -9,6 +9,7 @@
 int table_sessions(const struct fact_list *list, struct buf *out);
 int table_usage(const struct fact_list *list, struct buf *out);
 int table_files(const struct fact_list *list, struct buf *out);
+/* If it leaves out a session that cannot be read now, returns that errno as a positive number. */
 int table_problems(const struct fact_list *list, struct buf *out);
 int table_labels(const struct fact_list *list, struct buf *out);
 /* After the error of a session, `out` has the rows of the others. */
