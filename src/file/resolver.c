@@ -38,6 +38,7 @@ struct resolver {
 	uint64_t mounts[SOURCE_MOUNTS_MAX]; /* constant: the mounts on the path of the source; none if one can block */
 	size_t mount_count;
 	atomic_int gone;         /* why the source's path led to no directory, when last checked; else 0 */
+	atomic_bool foreign;     /* its directory is on a file system that can block, although `mounts` cannot */
 	_Atomic dev_t forbidden; /* 0: none */
 	atomic_uint refs;        /* of the owner, and of each request in the pool */
 };
@@ -368,7 +369,7 @@ static int resolve_by_walk(const struct resolver *r, bool near, const char *path
 static int resolve_fast(const struct resolver *r, const char *path, enum resolve_op ask, int flags,
                         struct resolved *ret)
 {
-	if (!r->has_openat2 || r->mount_count == 0 || atomic_load(&r->gone))
+	if (!r->has_openat2 || r->mount_count == 0 || atomic_load(&r->gone) || atomic_load(&r->foreign))
 		return -EXDEV;
 	int kind = ask == RESOLVE_OP_STAT ? O_PATH : ask == RESOLVE_OP_DIR ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY;
 	int fd CLEANUP_CLOSE = open_resolved(r->root, *path ? path : ".",
@@ -391,8 +392,12 @@ static int root_reopen(struct resolver *r, bool near)
 {
 	struct resolved root = RESOLVED_INIT;
 	int rc = resolve_by_walk(r, near, r->source, RESOLVE_OP_DIR, O_PATH, &root);
-	if (rc == 0 && dup3(root.fd, r->root, O_CLOEXEC) < 0)
-		rc = -errno;
+	if (rc == 0) {
+		/* Meanwhile, other threads check the file system of the directory that they find. */
+		atomic_store(&r->foreign, true);
+		rc = dup3(root.fd, r->root, O_CLOEXEC) < 0 ? -errno : 0;
+		atomic_store(&r->foreign, rc < 0 || root.foreign);
+	}
 	/* The source directory can have been moved away. The user asked for the path, not for that directory. */
 	if (rc == 0 || error_is_absence(rc))
 		atomic_store(&r->gone, rc);

@@ -344,6 +344,15 @@ AT_ALL_KERNELS(source_path_is_reopened)
 	resolved_release(world.r, &got);
 	assert_int_equal(reached("new"), 1);
 	assert_int_equal(reached("old"), -ENOENT);
+	/* Now it is on a file system that only the pool may ask. */
+	assert_int_equal(rename(world.source, at("away2")), 0);
+	put_link("/proc/self", "source", geteuid());
+	assert_int_equal(resolve_dir(&root, RESOLVER_WAIT, O_RDONLY, &got), 0);
+	resolved_release(world.r, &got);
+	const struct source_path stat = {world.r, "stat"};
+	assert_int_equal(resolve_stat(&stat, RESOLVER_NOW, &got), -EXDEV);
+	assert_int_equal(resolve_stat(&stat, RESOLVER_WAIT, &got), 0);
+	assert_true(got.linked && got.foreign);
 }
 
 /* ---- blocking calls ---- */
