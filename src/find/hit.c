@@ -13,6 +13,9 @@
 
 #include <inttypes.h>
 
+/* The max number of parts of keys that are compared with each line. */
+enum { KEY_PARTS = 64 };
+
 /* One pass over the texts of an entry. It keeps the best lines in m->lines, and their texts in m->kept. */
 struct hit_pass {
 	struct matcher *m;
@@ -31,10 +34,12 @@ struct hit_pass {
 static bool hit_is_marked(const struct hit_pass *h, struct span line)
 {
 	struct span part;
+	unsigned n = 0;
 
-	for (size_t i = 0; i < h->secrets.n; i++)
-		for (size_t from = 0; (part = secret_hidden_part(&h->secrets.v[i], h->stored.p, from)).n > 0;
-		     from = (size_t)(part.p + part.n - h->stored.p) - h->secrets.v[i].at)
+	for (size_t i = 0; i < h->secrets.n && n < KEY_PARTS; i++)
+		for (size_t from = 0;
+		     n < KEY_PARTS && (part = secret_hidden_part(&h->secrets.v[i], h->stored.p, from)).n > 0;
+		     n++, from = (size_t)(part.p + part.n - h->stored.p) - h->secrets.v[i].at)
 			if (memmem(line.p, line.n, part.p, part.n))
 				return true;
 	return h->is_error;

@@ -9,6 +9,6 @@ export TMPDIR=$T
 # So large that the square of the number takes seconds.
 scale=1
 ! is_sanitized || scale=10
-"$ROOT/tests/stress/run" --steps=2 --divide=$scale "labels of one" "one label" "alike ids" "equal calls" "calls in turns"
+"$ROOT/tests/stress/run" --steps=2 --divide=$scale "labels of one" "one label" "alike ids" "equal calls" "calls in turns" "keys of one"
 "$ROOT/tests/stress/run" --steps=2 --divide=$((10 * scale)) children ring "bad lines" "calls of one" "unknown results" forks "forks alike"
 "$ROOT/tests/stress/run" --steps=2 --divide=100 files "long line"

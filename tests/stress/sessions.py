@@ -229,6 +229,20 @@ def long_image(root, n):
     session(root, lines())
 
 
+def keys_of_one(root, n):
+    """A line with n keys that no text shows, and n lines of text."""
+
+    def lines():
+        yield user("e0", None)
+        yield f'{{"type":"message","id":"e1","parentId":"e0",{TIME},"keys":"'
+        yield from (f"ghp_{i:036x} " for i in range(n))
+        yield '","message":{"role":"user","content":"'
+        yield "\\n" * n
+        yield 'x"}}\n'
+
+    session(root, lines())
+
+
 def sparse(root, n):
     """A file of n bytes that has only holes after its first lines."""
     session(root, [user("e0", None)])
@@ -258,6 +272,7 @@ ALL = {
     "projects": (projects, 50_000),
     "long line": (long_line, 2_000_000_000),
     "long image": (long_image, 500_000_000),
+    "keys of one": (keys_of_one, 100_000),
     "sparse": (sparse, 1 << 40),
 }
 
