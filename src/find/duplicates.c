@@ -76,10 +76,12 @@ int duplicates_add_session(struct duplicate_table *d, uint32_t slot, uint64_t *m
 	LOCKED(d->lock);
 	if (!duplicates_reserve(d, n))
 		return -ENOMEM;
-	while (d->is_shared.n <= slot) {
-		if (!vec_reserve(&d->is_shared, 1))
+	if (d->is_shared.n <= slot) {
+		size_t more = slot + 1 - d->is_shared.n;
+		if (!vec_reserve(&d->is_shared, more))
 			return -ENOMEM;
-		d->is_shared.v[d->is_shared.n++] = false;
+		memset(d->is_shared.v + d->is_shared.n, false, more);
+		d->is_shared.n += more;
 	}
 	d->is_shared.v[slot] |= repeats;
 	for (size_t i = 0; i < n; i++) {

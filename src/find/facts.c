@@ -174,8 +174,12 @@ static void facts_reuse_unchanged(struct facts_refresh *r, const struct fact_lis
 {
 	size_t k = 0, n = before ? before->list.n : 0;
 	for (size_t i = 0; i < r->n; i++) {
-		while (k < n && before->cached[k]->slot < r->states[i].slot)
-			k++;
+		/* The next is near in a list of all sessions, and anywhere if these are few of them. */
+		for (size_t step = 1; step > 0;) {
+			bool fits = k + step < n && before->cached[k + step]->slot <= r->states[i].slot;
+			k += fits ? step : 0;
+			step = fits ? step * 2 : step / 2;
+		}
 		if (k < n && cached_facts_match(before->cached[k], &r->states[i])) {
 			r->cached[i] = before->cached[k];
 		} else {
