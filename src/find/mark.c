@@ -19,10 +19,10 @@ static size_t folded_to_offset(struct span text, size_t at, bool with)
 	return text.n;
 }
 
-/* Returns the first place of a word in folded text, or NULL. */
-static const char *folded_find_word(struct span folded, const struct term *t)
+/* Returns the first place of a word in folded text, from byte `from` on, or NULL. */
+static const char *folded_find_word(struct span folded, size_t from, const struct term *t)
 {
-	const char *p = folded.p, *end = folded.p + folded.n;
+	const char *p = folded.p + from, *end = folded.p + folded.n;
 
 	while ((p = memmem(p, (size_t)(end - p), t->text.p, t->text.n))) {
 		if (t->kind != TERM_WHOLE || word_is_whole(folded, (size_t)(p - folded.p), t->text.n))
@@ -37,13 +37,16 @@ bool query_next_match(const struct query *q, struct span line, size_t from, stru
 	struct buf folded CLEANUP_BUF = BUF_INIT;
 	struct span rest = {line.p + from, line.n - from};
 	size_t begin = SIZE_MAX, end = 0;
+	/* The character before the rest shows whether a word there is whole. */
+	fold_add((struct span){line.p, from}, &folded);
+	size_t before = folded.n;
 	fold_add(rest, &folded);
 	for (size_t i = 0; i < q->terms.n; i++) {
 		const struct term *t = &q->terms.v[i];
 		if (!term_is_word(t) || t->negated)
 			continue;
-		const char *p = folded_find_word(buf_span(&folded), t);
-		size_t at = p ? (size_t)(p - folded.p) : SIZE_MAX;
+		const char *p = folded_find_word(buf_span(&folded), before, t);
+		size_t at = p ? (size_t)(p - folded.p) - before : SIZE_MAX;
 		if (!p || at > begin || (at == begin && at + t->text.n <= end))
 			continue;
 		begin = at;

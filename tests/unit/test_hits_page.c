@@ -56,6 +56,8 @@ CASE_WITH(words_are_marked, set_up, tear_down)
 	            "<mark>Keystone</mark> &lt;b&gt;<mark>KEYSTONE</mark>S&lt;/b&gt; at 10:30:00, stone.");
 	assert_line(p, "keystone key",
 	            "<mark>Keystone</mark> &lt;b&gt;<mark>KEYSTONE</mark>S&lt;/b&gt; at 10:30:00, stone.");
+	assert_line(p, "key word:stone",
+	            "<mark>Key</mark>stone &lt;b&gt;<mark>KEY</mark>STONES&lt;/b&gt; at 10:30:00, <mark>stone</mark>.");
 	assert_line(p, "stone at",
 	            "Key<mark>stone</mark> &lt;b&gt;KEY<mark>STONE</mark>S&lt;/b&gt; <mark>at</mark> 10:30:00, "
 	            "<mark>stone</mark>.");
