@@ -71,8 +71,8 @@ static void hits_add_cell(struct span cell, struct buf *out)
 	}
 }
 
-/* Appends &find= and the words, phrases in quotes, as encodeURIComponent writes them: the script of the page marks
- * them. */
+/* Appends &find= and the words, phrases without quotes in quotes, as encodeURIComponent writes them: the script of the
+ * page marks them. */
 static void hits_add_words(const struct query *q, struct buf *out)
 {
 	struct buf words CLEANUP_BUF = BUF_INIT;
@@ -81,7 +81,8 @@ static void hits_add_words(const struct query *q, struct buf *out)
 		const struct term *t = &q->terms.v[i];
 		if (!term_is_word(t) || t->negated)
 			continue;
-		const char *quote = memchr(t->text.p, ' ', t->text.n) ? "\"" : "";
+		bool is_phrase = memchr(t->text.p, ' ', t->text.n) && !memchr(t->text.p, '"', t->text.n);
+		const char *quote = is_phrase ? "\"" : "";
 		buf_addf(&words, "%s%s%.*s%s", words.n ? " " : "", quote, (int)t->text.n, t->text.p, quote);
 	}
 	buf_adds(out, words.n ? "&amp;find=" : "");

@@ -132,13 +132,14 @@ CASE_WITH(links_have_the_words, set_up, tear_down)
 	static const char *const rows[][2] = {
 	    {"what role:user -absent", "#a&amp;find=what\""},
 	    {"\"isn't (it)\" a%2Fb!", "#a&amp;find=a%2Fb!%20%22isn't%20(it)%22\""},
+	    {"\"caf\u00e9 \u201cb\u201d\"", "#a&amp;find=caf%C3%A9%20%22b%22\""},
 	    {"word:caf\u00e9 &", "#a&amp;find=%26%20caf%C3%A9\""},
 	    {"what nowhere in:session", NULL},
 	    {"what isn in:session", "#a&amp;find=isn%20what\""},
 	    {"role:user", "#a\""},
 	};
 	struct source_fixture *p = *state;
-	begin(p, HEADER USER("a", null, "What isn't (it) a/b! & café"));
+	begin(p, HEADER USER("a", null, "What isn't (it) a/b! & café “b”"));
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT;
 		buf_addf(&path, "search/%s/hits.html", rows[i][0]);
