@@ -151,6 +151,7 @@ static date_t parse_date(const struct query_parser *s, struct span value)
 
 	if (days >= 0) {
 		date_t today = date_at((double)s->now);
+		s->q->begins = day_begin(today);
 		s->q->expires = day_begin(today + 1);
 		return today - days;
 	}

@@ -170,9 +170,9 @@ size_t query_memory(const struct query *q)
 	                budget_heap_size(q->bytes.cap);
 }
 
-int64_t query_expires(const struct query *q)
+bool query_is_current(const struct query *q, int64_t now)
 {
-	return q ? q->expires : INT64_MAX;
+	return !q || (now >= q->begins && now < q->expires);
 }
 
 bool query_verdict_is_final(const struct query *q, bool has_match)

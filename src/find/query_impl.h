@@ -46,12 +46,12 @@ struct term {
 
 struct query {
 	atomic_uint refs;
-	VEC(struct term) terms; /* words first; by kind, negated, text; without duplicates */
-	struct buf bytes;       /* of their texts */
-	int64_t expires;
-	unsigned what;   /* 1 << kind for each kind of text that `what:` names; 0: all */
-	unsigned marks;  /* 1 << each of is:, unless negated */
-	bool in_session; /* an entry needs only one of the words, and its session all */
+	VEC(struct term) terms;  /* words first; by kind, negated, text; without duplicates */
+	struct buf bytes;        /* of their texts */
+	int64_t begins, expires; /* the times at which the text means this query */
+	unsigned what;           /* 1 << kind for each kind of text that `what:` names; 0: all */
+	unsigned marks;          /* 1 << each of is:, unless negated */
+	bool in_session;         /* an entry needs only one of the words, and its session all */
 };
 
 /* The state of the parser. */

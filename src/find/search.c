@@ -230,7 +230,7 @@ static int search_make(struct searches *s, struct search *a, uint64_t serial, co
 	struct query *q;
 	int rc = 0;
 	/* A query such as after:7d changes its meaning each day; earlier hits are then invalid. */
-	if (!a->query || clock_ms(CLOCK_REALTIME) >= query_expires(a->query)) {
+	if (!a->query || !query_is_current(a->query, clock_ms(CLOCK_REALTIME))) {
 		rc = query_parse(buf_span(&a->text), clock_ms(CLOCK_REALTIME), &q, NULL);
 		if (rc < 0 && rc != -EINVAL)
 			return rc;
@@ -278,7 +278,7 @@ int searches_get(struct searches *s, uint64_t number, const struct answer **ret)
 		/* Reuse the cached answer if the catalog is unchanged or it was started after this request. If the
 		 * thread that made it was interrupted, another one continues. */
 		while (rc == 0 &&
-		       !(good = a->answer && clock_ms(CLOCK_REALTIME) < query_expires(a->query) &&
+		       !(good = a->answer && query_is_current(a->query, clock_ms(CLOCK_REALTIME)) &&
 		                (a->answers_begun > begun || (serial && a->serial == serial))) &&
 		       a->is_updating)
 			rc = lock_wait_while(&s->lock, &s->answered, &a->is_updating);

@@ -32,9 +32,8 @@ void query_put(struct query *q);
 /* Returns the bytes of memory in use; 0 for NULL. */
 size_t query_memory(const struct query *q);
 
-/* Returns when (ms since 1970) the text may mean another query, since it has a day relative to now; INT64_MAX if never,
- * or if q is NULL. */
-int64_t query_expires(const struct query *q);
+/* Returns whether the text still means this query `now`: it does not if it has a day relative to another day. */
+bool query_is_current(const struct query *q, int64_t now);
 
 /* The texts that filters compare with a whole session: its names in projects/, the id in its header, `title` without
  * its newline, and its state (or empty). */
