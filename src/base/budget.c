@@ -86,12 +86,12 @@ int budget_reserve(struct budget *b, size_t bytes)
 {
 	const struct timespec moment = {.tv_nsec = CLAIM_WAIT_NS};
 	size_t limit = (b->limit > BUDGET_MIN ? b->limit : BUDGET_MIN) / 4 * 3, claimed = atomic_load(&b->reserved);
-	int rc = cancel_wait_begin();
-	if (rc < 0)
-		return rc;
+	bool waits = false;
+	int rc = 0;
 	while (rc == 0) {
 		if (claimed && claimed + bytes > limit) {
-			rc = cancel_check();
+			rc = waits ? cancel_check() : cancel_wait_begin();
+			waits |= rc == 0;
 			if (rc == 0)
 				sys_nanosleep(&moment, NULL);
 			claimed = atomic_load(&b->reserved);
@@ -99,7 +99,8 @@ int budget_reserve(struct budget *b, size_t bytes)
 			break;
 		}
 	}
-	cancel_wait_end();
+	if (waits)
+		cancel_wait_end();
 	if (rc == 0)
 		budget_enforce(b);
 	return rc;

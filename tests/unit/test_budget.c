@@ -99,13 +99,23 @@ static bool is_cancelled(void *arg)
 	return ++*looks > 3;
 }
 
+static bool no_thread(void *arg, bool begins)
+{
+	(void)arg;
+	return !begins;
+}
+
+/* It needs no other thread if there is room. */
 CASE(reservation_evicts_cached_memory)
 {
+	const struct cancel cancel = {.on_wait = no_thread}, *before = cancel_set(&cancel);
 	struct budget b = BUDGET_INIT((size_t)64 << 20);
 	struct hoard x;
 	hoard(&b, &x, (const uint64_t[]){1, 2, 3}, 3, (size_t)20 << 20);
 	assert_int_equal(budget_reserve(&b, (size_t)40 << 20), 0);
 	assert_int_equal(x.n, 1);
+	assert_int_equal(budget_reserve(&b, (size_t)40 << 20), -EAGAIN);
+	cancel_set(before);
 	budget_unreserve(&b, (size_t)40 << 20);
 	assert_int_equal(budget_used(&b), (size_t)20 << 20);
 }
