@@ -126,19 +126,6 @@ static int store_flush_changed(const struct source_path *at, int fd, int (*sync)
 	return rc;
 }
 
-/* Returns whether the byte before `size` ends a line. */
-static int store_ends_line(int fd, off_t size, bool *ret)
-{
-	char last = '\n';
-	if (size > 0) {
-		ssize_t n = file_pread(fd, &last, 1, (uint64_t)size - 1);
-		if (n != 1)
-			return n < 0 ? (int)n : -EIO;
-	}
-	*ret = last == '\n';
-	return 0;
-}
-
 static void sleep_ms(unsigned ms)
 {
 	const struct timespec pause = {.tv_nsec = (long)ms * 1000 * 1000};
@@ -150,11 +137,12 @@ static void sleep_ms(unsigned ms)
 static int wait_line_end(int fd, off_t *ret_size, bool *ret_whole)
 {
 	for (int looks = 0;; looks++) {
+		char last = '\0'; /* of a file that is shorter now, too */
 		int rc = store_size(fd, ret_size);
-		if (rc == 0)
-			rc = store_ends_line(fd, *ret_size, ret_whole);
-		if (rc < 0 || looks == LINE_END_CHECKS_MAX)
-			return rc;
+		ssize_t n = rc == 0 && *ret_size > 0 ? file_pread(fd, &last, 1, (uint64_t)*ret_size - 1) : rc;
+		*ret_whole = *ret_size == 0 || last == '\n';
+		if (n < 0 || looks == LINE_END_CHECKS_MAX)
+			return n < 0 ? (int)n : 0;
 		if (*ret_whole)
 			return 0;
 		sleep_ms(1);

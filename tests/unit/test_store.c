@@ -182,7 +182,13 @@ static void rest_of_the_line(enum call c, unsigned nth)
 		add_file(place.path, "\"}\n");
 }
 
-/* A half-written line is waited for; only its writer ends it. */
+static void no_line(enum call c, unsigned nth)
+{
+	if (c == PREAD && nth == 1)
+		assert_int_equal(truncate(place.path, strlen(OLD)), 0);
+}
+
+/* A half-written line is waited for; only its writer ends it, or removes it. */
 CASE_WITH(half_written_line_is_waited_for, set_up, tear_down)
 {
 	struct maker m = {0};
@@ -194,6 +200,11 @@ CASE_WITH(half_written_line_is_waited_for, set_up, tear_down)
 	assert_int_equal(m.asked, 1);
 	assert_file(OLD TORN "\"}\n"
 	                     "line 0\n");
+	start(OLD TORN);
+	m.asked = 0;
+	plan.on = true;
+	plan.before = no_line;
+	assert_adds(&m, false, 0, OLD "line 0\n");
 }
 
 CASE_WITH(retries_are_bounded, set_up, tear_down)
