@@ -45,6 +45,8 @@ static sys_stream_result terminal_write(void *cookie, const char *p, sys_stream_
 static int terminal_release(void *cookie)
 {
 	struct terminal *t = cookie;
+	terminal_sanitize(&t->text, 0);
+	fwrite(t->text.p, 1, t->text.n, t->out);
 	buf_release(&t->text);
 	free(t);
 	return 0;
