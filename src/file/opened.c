@@ -135,6 +135,12 @@ static int64_t opened_do_op(struct opened *o, enum file_op what, void *to, size_
 	return answer;
 }
 
+size_t opened_memory(struct opened *o)
+{
+	LOCKED(&o->known.lock);
+	return vec_held(&o->known.lines.masks);
+}
+
 bool opened_is_foreign(const struct opened *o)
 {
 	return o->foreign;

@@ -13,8 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Lines with more masks are not cached. */
-enum { MASKS = LIMIT(4096, 4), AHEAD = 4096 };
+enum { AHEAD = 4096 };
 /* Bytes read between two calls of cancel_check. */
 #define PIECE ((size_t)LIMIT(1 << 20, 100))
 /* The max number of attempts to read a file that keeps changing. */
@@ -186,7 +185,7 @@ static ssize_t redact_read(struct opened *o, struct redact_cache *known, void *p
 	if (begun == n || (begun > 0 && m.line == UINT64_MAX))
 		return (ssize_t)begun;
 	ssize_t rest = redact_scan(o, (char *)p + begun, n - begun, off + begun, &m);
-	if (rest > 0 && m.masks.n <= MASKS && redact_is_settled(&m.st)) {
+	if (rest > 0 && redact_is_settled(&m.st)) {
 		LOCKED(&known->lock);
 		vec_release(&known->lines.masks);
 		known->lines = m;

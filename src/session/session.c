@@ -403,7 +403,7 @@ size_t session_memory(const struct session *s)
 	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
 	                 vec_held(&d->edits) + vec_held(&d->answers) + vec_held(&d->problems);
 	lock_release(&s->derived->mutex);
-	return kept + derived + readahead_memory(s->derived);
+	return kept + derived + readahead_memory(s->derived) + opened_memory(s->file);
 }
 
 const struct record *session_header(const struct session *s)

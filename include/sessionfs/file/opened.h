@@ -25,6 +25,8 @@ struct opened *opened_get(struct opened *o);
 /* Drops a reference. The last one closes the file, without waiting for its server. NULL is ignored. */
 void opened_put(struct opened *o);
 
+/* Returns the bytes of the masks that it keeps for the next reads. */
+size_t opened_memory(struct opened *o);
 /* Returns whether each read asks another program or machine, as over sshfs. */
 bool opened_is_foreign(const struct opened *o);
 
