@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resolver: which paths resolve, which links are followed, and what remains when a device hangs. */
+/* resolver: which paths resolve, and which links are followed. */
 #include "cases.h"
 
 #include "sessionfs/base/cleanup.h"
@@ -12,7 +12,6 @@
 /* Where statx can wait, only the pool follows links. */
 #define AT_ONCE (IS_PORTABLE ? RESOLVER_WAIT : RESOLVER_NOW)
 
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
@@ -353,105 +352,6 @@ AT_ALL_KERNELS(source_path_is_reopened)
 	assert_int_equal(resolve_stat(&stat, RESOLVER_NOW, &got), -EXDEV);
 	assert_int_equal(resolve_stat(&stat, RESOLVER_WAIT, &got), 0);
 	assert_true(got.linked && got.foreign);
-}
-
-/* ---- blocking calls ---- */
-
-struct work {
-	struct blocking_call call;
-	dev_t device;
-	int asked, *freed;
-	pthread_mutex_t *gate;
-};
-
-static void work_run(struct blocking_call *p)
-{
-	struct work *w = (struct work *)p;
-	w->asked = blocking_check_device(w->device);
-	if (w->gate && w->asked == 0) {
-		pthread_mutex_lock(w->gate);
-		pthread_mutex_unlock(w->gate);
-	}
-}
-
-static void work_free(struct blocking_call *p)
-{
-	struct work *w = (struct work *)p;
-	__atomic_add_fetch(w->freed, 1, __ATOMIC_SEQ_CST);
-	free(w);
-}
-
-static struct work *work(struct blocking_pool *pool, dev_t device, pthread_mutex_t *gate, int *freed)
-{
-	struct work *w = calloc(1, sizeof *w);
-	*w = (struct work){{.run = work_run, .free = work_free}, device, 1, freed, gate};
-	if (blocking_start(pool, &w->call) == 0)
-		return w;
-	free(w);
-	return NULL;
-}
-
-static int wait_for(struct blocking_pool *pool, struct work *w)
-{
-	struct blocking_call *p = &w->call;
-	return blocking_wait(pool, &p, 1, 0);
-}
-
-/* One hung device: it is not called again, other devices are, and closing the pool does not wait. */
-CASE(hung_device_does_not_block_others)
-{
-	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-	struct blocking_pool *pool;
-	int freed = 0;
-
-	assert_int_equal(blocking_pool_open(30, 30, &pool), 0);
-	pthread_mutex_lock(&gate);
-	struct work *dead = work(pool, 1, &gate, &freed);
-	assert_int_equal(wait_for(pool, dead), -ETIMEDOUT);
-	for (int i = 0; i < 2 * BLOCKING_THREADS; i++) {
-		struct work *again = work(pool, 1, &gate, &freed), *other = work(pool, 2, NULL, &freed);
-		assert_int_equal(wait_for(pool, again), 0);
-		assert_int_equal(again->asked, -ETIMEDOUT);
-		assert_int_equal(wait_for(pool, other), 0);
-		assert_int_equal(other->asked, 0);
-		blocking_put(pool, &again->call);
-		blocking_put(pool, &other->call);
-	}
-	blocking_put(pool, &dead->call);
-	blocking_pool_close(pool);
-	blocking_pool_put(pool);
-	assert_int_equal(__atomic_load_n(&freed, __ATOMIC_SEQ_CST), 4 * BLOCKING_THREADS);
-	pthread_mutex_unlock(&gate);
-	while (__atomic_load_n(&freed, __ATOMIC_SEQ_CST) <= 4 * BLOCKING_THREADS)
-		usleep(1000);
-}
-
-/* Once hung devices occupy all threads, calls fail at once. */
-CASE(hung_devices_use_bounded_threads)
-{
-	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-	struct blocking_pool *pool;
-	int freed = 0;
-
-	assert_int_equal(blocking_pool_open(30, 30, &pool), 0);
-	pthread_mutex_lock(&gate);
-	for (dev_t device = 1; device <= BLOCKING_THREADS; device++) {
-		struct work *w = work(pool, device, &gate, &freed);
-		assert_int_equal(wait_for(pool, w), -ETIMEDOUT);
-		blocking_put(pool, &w->call);
-	}
-	assert_null(work(pool, 99, &gate, &freed));
-	pthread_mutex_unlock(&gate);
-	while (__atomic_load_n(&freed, __ATOMIC_SEQ_CST) < BLOCKING_THREADS)
-		usleep(1000);
-	struct work *w = NULL;
-	while (!(w = work(pool, 99, NULL, &freed)))
-		usleep(1000);
-	assert_int_equal(wait_for(pool, w), 0);
-	blocking_put(pool, &w->call);
-	blocking_pool_close(pool);
-	blocking_pool_put(pool);
-	assert_int_equal(freed, BLOCKING_THREADS + 1);
 }
 
 RUN_CASES(NULL, NULL)
