@@ -13,8 +13,8 @@
 
 #include <inttypes.h>
 
-/* The max number of parts of keys that are compared with each line. */
-enum { KEY_PARTS = 64 };
+/* Each line is compared with each part of a key until that took about 0.1 s, then with so many of them. */
+enum { KEY_PARTS = 64, COMPARED_BYTES = 64 << 20, COMPARED_LEAST = 64 };
 
 /* One pass over the texts of an entry. It keeps the best lines in m->lines, and their texts in m->kept. */
 struct hit_pass {
@@ -27,21 +27,25 @@ struct hit_pass {
 	size_t n_kept;       /* how many lines were kept, with those dropped later */
 	struct span stored;
 	struct secrets secrets;        /* in `stored` */
+	size_t compared;               /* bytes that were compared with them */
 	const struct hash_key *secret; /* for the copy key; or NULL */
 };
 
 /* Returns whether the line is of the error or has a key, or a part of one. */
-static bool hit_is_marked(const struct hit_pass *h, struct span line)
+static bool hit_is_marked(struct hit_pass *h, struct span line)
 {
-	struct span part;
-	unsigned n = 0;
+	size_t i = 0, from = 0, n = 0;
 
-	for (size_t i = 0; i < h->secrets.n && n < KEY_PARTS; i++)
-		for (size_t from = 0;
-		     n < KEY_PARTS && (part = secret_hidden_part(&h->secrets.v[i], h->stored.p, from)).n > 0;
-		     n++, from = (size_t)(part.p + part.n - h->stored.p) - h->secrets.v[i].at)
-			if (memmem(line.p, line.n, part.p, part.n))
-				return true;
+	while (i < h->secrets.n && (n < KEY_PARTS || h->compared < COMPARED_BYTES)) {
+		const struct secret *key = &h->secrets.v[i];
+		struct span part = secret_hidden_part(key, h->stored.p, from);
+		if (part.n > 0 && memmem(line.p, line.n, part.p, part.n))
+			return true;
+		h->compared += line.n + COMPARED_LEAST;
+		n++;
+		from = part.n > 0 ? (size_t)(part.p + part.n - h->stored.p) - key->at : 0;
+		i += part.n == 0;
+	}
 	return h->is_error;
 }
 
