@@ -13,7 +13,7 @@
 
 #include <inttypes.h>
 
-/* Each line is compared with each part of a key until that took about 0.1 s, then with so many of them. */
+/* Each line is compared with each part of a key until that took about 0.1 s, then with KEY_PARTS of them. */
 enum { KEY_PARTS = 64, COMPARED_BYTES = 64 << 20, COMPARED_LEAST = 64 };
 
 /* One pass over the texts of an entry. It keeps the best lines in m->lines, and their texts in m->kept. */

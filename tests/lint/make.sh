@@ -4,7 +4,7 @@
 # _FORTIFY_SOURCE to the user's flags, and lists its targets and compile commands.
 . "$(dirname "$0")/../lib/lib.sh"
 need make python3 cc
-unset MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS BUILD
+unset MAKEFLAGS MAKELEVEL SAN TSAN COVERAGE CC CFLAGS CPPFLAGS LDFLAGS BUILD
 
 # A small program replaces ours.
 mkdir -p "$T/tree/src/base" "$T/tree/src/cmd" "$T/tree/scripts"
