@@ -48,8 +48,9 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 		rc = catalog_slot(t->catalog, tree_node(dir).slot, &made.before);
 	if (rc < 0)
 		return commit_refuse_denied(t, dir, name, rc, why);
-	if (tree_lookup(t, dir, name, ret) == 0)
-		return -EEXIST;
+	rc = tree_lookup(t, dir, name, ret);
+	if (rc != -ENOENT)
+		return rc < 0 ? rc : -EEXIST;
 	const struct writable *w = writable_link(dir, name, &made.node);
 	if (w) {
 		rc = w->link(t, dir, name, target, &entry);
@@ -79,16 +80,12 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 static int unlink_value(struct tree *t, node_t dir, struct span name, struct node n)
 {
 	const struct writable *w = kind_writable(n);
-	bool stored;
-	{
-		struct ctx c CLEANUP_CTX = {0};
-		stored = ctx_open(&c, t, n, SCOPE_MOUNT) == 0 && ctx_name_exists(&c);
-	}
+	int stored = tree_writable_text(t, n, NULL);
 	/* Then it exists only because a process is creating it. */
-	if (!stored) {
+	if (stored == 0)
 		state_drop_created(t, n);
-		return 0;
-	}
+	if (stored <= 0)
+		return stored;
 	return w && w->unlink ? w->unlink(t, dir, name, n) : commit_refuse_in(t, dir, name, -EPERM, REFUSE_NO_REMOVAL);
 }
 
@@ -275,8 +272,8 @@ int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, str
 	rc = tree_lookup(t, dir, name, &from);
 	if (rc < 0)
 		return rc;
-	if (no_replace && tree_lookup(t, to_dir, to_name, &old) == 0)
-		return -EEXIST;
+	if (no_replace && (rc = tree_lookup(t, to_dir, to_name, &old)) != -ENOENT)
+		return rc < 0 ? rc : -EEXIST;
 	struct node n = tree_node(from.node);
 	if (node_is_scratch(n))
 		return rename_scratch(t, &from, dir, name, to_dir, to_name);

@@ -78,17 +78,16 @@ static int open_scratch(struct tree *t, uint64_t id, bool truncate, struct tree_
 	return 0;
 }
 
-/* Appends the current text of a writable file; nothing if it does not exist. */
-static int writable_current_text(struct tree *t, struct node n, struct buf *out)
+int tree_writable_text(struct tree *t, struct node n, struct buf *out)
 {
 	struct ctx c CLEANUP_CTX = {0};
+	int deferred = deferred_begin();
 	int rc = ctx_open(&c, t, n, SCOPE_MOUNT);
-	if (rc < 0)
-		return rc;
-	if (!ctx_name_exists(&c))
-		return 0;
-	rc = ctx_show(&c, out);
-	return rc < 0 ? rc : buf_err(out);
+	bool exists = rc == 0 && ctx_name_exists(&c);
+	if (exists && out)
+		rc = ctx_show(&c, out);
+	rc = deferred_end(deferred, rc == 0 && out ? buf_err(out) : rc);
+	return rc < 0 ? rc : exists;
 }
 
 static int open_staged(struct tree *t, struct node n, bool truncate, const struct tree_caller *who,
@@ -100,7 +99,7 @@ static int open_staged(struct tree *t, struct node n, bool truncate, const struc
 	if (rc == -EACCES || rc == -EPERM)
 		return commit_refuse(t, n, (struct span){NULL, 0}, rc, why);
 	if (rc == 0 && !truncate)
-		rc = writable_current_text(t, n, &now);
+		rc = tree_writable_text(t, n, &now);
 	if (rc < 0)
 		return rc;
 	struct tree_handle *h = tree_handle_new(n);

@@ -46,6 +46,10 @@ const struct writable *kind_writable(struct node n);
  * is a scratch file. */
 const struct writable *writable_link(node_t dir, struct span name, struct node *ret);
 
+/* write.c: returns 1 if the session file has the writable name, 0 if not, or a negative errno. Appends its text, unless
+ * `out` is NULL. */
+int tree_writable_text(struct tree *t, struct node n, struct buf *out);
+
 /* commit.c: turns a value into an append. Refusals are recorded with their reason. */
 
 /* Appends the name of the entry that the writable file `n` belongs to, if any. If another file takes the session's

@@ -98,4 +98,31 @@ CASE_WITH(a_failing_append_is_refused, set_up, tear_down)
 	}
 }
 
+/* Each read of the session file fails once: the name is not taken for empty or missing. */
+CASE_WITH(a_failing_read_is_an_error, set_up, tear_down)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct source_fixture *p = *state;
+	struct tree_handle *h;
+	buf_addf(&text, HEADER USER("a", null, "hi") INFO("i", "a", "%070000d"), 1);
+	begin(p, buf_cstr(&text));
+	node_t dir = node_at(p, S), name = node_at(p, S "/name");
+	int rc = -EIO;
+	for (unsigned nth = 1; rc < 0; nth++) {
+		let_fail(PREAD, nth, 1, EIO);
+		rc = tree_open_write(p->tree, name, false, &who, &h);
+		assert_int_equal(rc, plan.calls[PREAD].seen >= nth ? -EIO : 0);
+		plan = (struct plan){0};
+	}
+	tree_release_uncommitted(p->tree, h);
+	rc = -EIO;
+	for (unsigned nth = 1; rc < 0; nth++) {
+		let_fail(PREAD, nth, 1, EIO);
+		rc = tree_unlink(p->tree, dir, SPAN_LIT("name"), &who);
+		assert_true(nth > 1 || rc == -EIO);
+		plan = (struct plan){0};
+		assert_added(p, rc < 0 ? "" : INFO("@0", "i", ""));
+	}
+}
+
 RUN_CASES(NULL, NULL)
