@@ -444,15 +444,17 @@ int commit_check_space(struct tree *t, struct node n, struct span entry, struct 
 	int rc = commit_allowed(t, n.slot, &why);
 	if (rc == 0)
 		rc = commit_slot(t, n.slot, &info);
+	/* An interrupted caller would write the same bytes again. The commit repeats the check. */
 	if (rc < 0)
-		return commit_refuse(t, n, entry, rc, why);
+		return rc == -EINTR ? 0 : commit_refuse(t, n, entry, rc, why);
 	const struct store_id id = {info.st.st_dev, info.st.st_ino};
 	const struct source_path at = slot_source_path(t, &info);
 	rc = store_check(&at, &id, quoted + RECORD_BYTES);
 	/* The commit checks a replaced file again. If the file begins with this text, the commit possibly writes
 	 * nothing. */
-	if (rc == -ESTALE || (rc == -ENOSPC && text.n > 0 && tree_read(t, node_pack(n), 0, text.n, &now) == 0 &&
-	                      span_eq(buf_span(&now), text)))
+	if (rc == -ESTALE || rc == -EINTR ||
+	    (rc == -ENOSPC && text.n > 0 && tree_read(t, node_pack(n), 0, text.n, &now) == 0 &&
+	     span_eq(buf_span(&now), text)))
 		return 0;
 	return rc < 0 ? commit_refuse(t, n, entry, rc, NULL) : 0;
 }
