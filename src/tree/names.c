@@ -67,7 +67,8 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	rc = commit_side_name(t, dir, name, S_IFLNK);
 	if (rc < 0)
 		return rc;
-	rc = scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, target, &a);
+	rc = scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, span_of(target), false,
+	                    &a);
 	if (rc < 0)
 		return commit_refuse_denied(t, dir, name, rc, "too many scratch files");
 	return tree_lookup(t, dir, name, ret);
@@ -242,21 +243,13 @@ static int rename_to_scratch(struct tree *t, const struct tree_attr *from, node_
 	struct node n = tree_node(from->node);
 	int rc = check_rename_target(t, to_dir, to_name, S_IFREG);
 	if (rc == 0)
-		rc = tree_read(t, from->node, 0, kind_writable(n)->form->limit + 1, &text);
-	if (rc < 0)
-		return rc;
-	rc = scratch_unlink(t->scratch, to_dir, to_name);
-	if (rc == 0 || rc == -ENOENT)
-		rc = scratch_create(t->scratch, to_dir, to_name, from->mode, from->uid, from->gid, NULL, &copy);
-	if (rc < 0)
-		return rc;
-	rc = scratch_write(t->scratch, copy.id, buf_span(&text), 0);
-	if (rc < 0) {
-		scratch_unlink(t->scratch, to_dir, to_name);
-		return rc;
-	}
-	state_hide(t, n);
-	return 0;
+		rc = tree_read(t, from->node, 0, SIZE_MAX, &text);
+	if (rc == 0)
+		rc = scratch_create(t->scratch, to_dir, to_name, from->mode, from->uid, from->gid, buf_span(&text),
+		                    true, &copy);
+	if (rc == 0)
+		state_hide(t, n);
+	return rc;
 }
 
 int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace)

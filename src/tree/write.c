@@ -181,7 +181,8 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 		rc = commit_side_name(t, dir, name, S_IFREG);
 		if (rc < 0)
 			return rc;
-		rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, NULL, &made);
+		rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, SPAN_LIT(""), false,
+		                    &made);
 		rc = rc < 0 ? commit_refuse_denied(t, dir, name, rc, "too many scratch files")
 		            : open_scratch(t, made.id, false, &h);
 	}

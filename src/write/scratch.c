@@ -102,36 +102,38 @@ static void scratch_drop_name(struct scratch *sc, struct scratch_file *f)
 }
 
 int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode, uid_t uid, gid_t gid,
-                   const char *target, struct scratch_attr *ret)
+                   struct span bytes, bool replace, struct scratch_attr *ret)
 {
 	LOCKED(&sc->lock);
-	size_t size = target ? strlen(target) : 0;
 	if (name.n > NAME_MAX)
 		return -ENAMETOOLONG;
-	if (scratch_by_name(sc, dir, name))
+	struct scratch_file *old = scratch_by_name(sc, dir, name);
+	if (old && !replace)
 		return -EEXIST;
-	if (sc->files >= sc->max_files || size > sc->max_bytes - sc->bytes)
+	if (sc->files >= sc->max_files || bytes.n > sc->max_bytes - sc->bytes)
 		return -ENOSPC;
 	struct scratch_file *f = calloc(1, sizeof *f);
 	if (!f)
 		return -ENOMEM;
 	buf_addspan(&f->name, name);
-	if (target)
-		buf_adds(&f->bytes, target);
+	if (bytes.n > 0)
+		buf_addspan(&f->bytes, bytes);
 	if (buf_err(&f->name) || buf_err(&f->bytes)) {
 		scratch_file_free(f);
 		return -ENOMEM;
 	}
 	f->dir = dir;
 	f->attr = (struct scratch_attr){
-	    .id = ++sc->created_count, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = size};
+	    .id = ++sc->created_count, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = bytes.n};
 	f->attr.mtime = clock_now(CLOCK_REALTIME);
 	f->attr.atime = f->attr.mtime;
 	*sc->end = f;
 	sc->end = &f->next;
 	sc->files++;
-	sc->bytes += size;
+	sc->bytes += bytes.n;
 	*ret = f->attr;
+	if (old)
+		scratch_drop_name(sc, old);
 	return 0;
 }
 

@@ -30,7 +30,12 @@ static int tear_down(void **state)
 
 static int create(struct scratch *sc, node_t dir, const char *name, struct scratch_attr *ret)
 {
-	return scratch_create(sc, dir, span_of(name), S_IFREG | 0640, 7, 8, NULL, ret);
+	return scratch_create(sc, dir, span_of(name), S_IFREG | 0640, 7, 8, SPAN_LIT(""), false, ret);
+}
+
+static int create_link(struct scratch *sc, const char *name, const char *target, struct scratch_attr *ret)
+{
+	return scratch_create(sc, DIR_A, span_of(name), S_IFLNK | 0777, 7, 8, span_of(target), false, ret);
 }
 
 static uint64_t made(struct scratch *sc, node_t dir, const char *name)
@@ -105,7 +110,7 @@ FIXTURE_CASE(link_target)
 {
 	struct scratch_attr a;
 
-	assert_int_equal(scratch_create(sc, DIR_A, span_of(".#label"), S_IFLNK | 0777, 0, 0, "will@host.1", &a), 0);
+	assert_int_equal(create_link(sc, ".#label", "will@host.1", &a), 0);
 	assert_int_equal(a.size, 11);
 	assert_bytes(sc, a.id, span_of("will@host.1"));
 }
@@ -151,11 +156,11 @@ FIXTURE_CASE(number_and_bytes_are_limited)
 	assert_int_equal(scratch_resize(sc, id, UINT64_MAX), -ENOSPC);
 	text[MOST_BYTES - 1] = 'x';
 	assert_bytes(sc, id, (struct span){text, MOST_BYTES});
-	assert_int_equal(scratch_create(sc, DIR_A, span_of("l"), S_IFLNK, 0, 0, "t", &a), -ENOSPC);
+	assert_int_equal(create_link(sc, "l", "t", &a), -ENOSPC);
 	assert_int_equal(found(sc, DIR_A, "l"), 0);
 	/* The text of a link counts, too. */
 	assert_int_equal(scratch_resize(sc, id, MOST_BYTES - 2), 0);
-	assert_int_equal(scratch_create(sc, DIR_A, span_of("l"), S_IFLNK, 0, 0, "to", &a), 0);
+	assert_int_equal(create_link(sc, "l", "to", &a), 0);
 	assert_int_equal(scratch_write(sc, id, span_of("x"), MOST_BYTES - 2), -ENOSPC);
 	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("l")), 0);
 	assert_int_equal(scratch_write(sc, id, span_of("x"), MOST_BYTES - 2), 0);
@@ -269,7 +274,7 @@ FIXTURE_CASE(leftovers_are_reported_once)
 	node_t dir;
 
 	uint64_t notes = made(sc, DIR_A, "notes"), gone = made(sc, DIR_A, "gone");
-	assert_int_equal(scratch_create(sc, DIR_A, span_of("link"), S_IFLNK | 0777, 7, 8, "x", &a), 0);
+	assert_int_equal(create_link(sc, "link", "x", &a), 0);
 	assert_int_equal(scratch_ref(sc, notes), 0);
 	assert_int_equal(scratch_ref(sc, gone), 0);
 	assert_false(scratch_next_leftover(sc, INT64_MAX, &next, &dir, &name));
@@ -299,7 +304,7 @@ FIXTURE_CASE(failed_allocations_change_nothing)
 	assert_true(alloc_has_failed());
 	for (unsigned nth = 1;; nth++) {
 		let_alloc_fail(nth);
-		int rc = scratch_create(sc, DIR_A, span_of("link"), S_IFLNK, 7, 8, "target", &a);
+		int rc = create_link(sc, "link", "target", &a);
 		if (!alloc_has_failed())
 			break;
 		assert_int_equal(rc, -ENOMEM);

@@ -187,9 +187,21 @@ FIXTURE_CASE(rename_to_scratch_name_keeps_copy)
 	assert_added(p, LABEL("@0", "l", "a", "new"));
 	assert_reads(p, A "/label", "new\n");
 	assert_int_equal(take(p, A, "label~"), 0);
+	end(p);
+	/* The copy is whole, however long other programs have made the label. */
+	char text[5001];
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	CLEANUP_BUF struct buf all = BUF_INIT;
+	buf_addf(&all, ABC LABEL("l", "c", "a", "%s"), text);
+	begin(p, buf_cstr(&all));
+	assert_int_equal(move(p, A, "label", A, "label~"), 0);
+	struct tree_attr a;
+	assert_int_equal(find(p, A "/label~", &a), 0);
+	assert_int_equal(a.size, 5001);
 }
 
-/* Without room for the copy the name stays, and no partial copy remains. */
+/* Without room for the copy the name stays, and so does an older copy. */
 FIXTURE_CASE(rename_to_scratch_name_fails_when_full)
 {
 	struct tree_attr a;
@@ -205,6 +217,9 @@ FIXTURE_CASE(rename_to_scratch_name_fails_when_full)
 	}
 	assert_int_equal(move(p, A, "label", A, "label~"), -ENOSPC);
 	assert_missing(p, A "/label~");
+	assert_int_equal(put(p, A, "old", ""), 0);
+	assert_int_equal(move(p, A, "label", A, "old"), -ENOSPC);
+	assert_reads(p, A "/old", "");
 	assert_reads(p, A "/label", "x\n");
 }
 

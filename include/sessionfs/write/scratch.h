@@ -27,9 +27,10 @@ struct scratch_attr {
 int scratch_open(size_t most_files, size_t most_bytes, struct scratch **ret);
 void scratch_close(struct scratch *sc);
 
-/* Creates an empty file (target NULL) or a link. Returns -EEXIST, -ENAMETOOLONG, or -ENOSPC past the limits. */
+/* Creates a file with these bytes, or a link with this target. Returns -EEXIST, unless it may `replace` the file of that
+ * name; -ENAMETOOLONG; or -ENOSPC past the limits. */
 int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode, uid_t uid, gid_t gid,
-                   const char *target, struct scratch_attr *ret);
+                   struct span bytes, bool replace, struct scratch_attr *ret);
 int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scratch_attr *ret);
 int scratch_getattr(struct scratch *sc, uint64_t id, struct scratch_attr *ret);
 /* Sets mode, owner and times from `a`; not the size. */
