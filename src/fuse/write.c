@@ -87,11 +87,11 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off
 	/* Also set by pwritev2 with RWF_DSYNC. */
 	if (h && h->writing && fi->flags & O_DSYNC)
 		tree_handle_sync(fs->tree, h->writing);
-	uint64_t at = (uint64_t)off;
+	uint64_t at = off < 0 ? INT64_MAX : (uint64_t)off;
 	/* A value can be shorter than the text that was written. The kernel ignores the size in a reply if a
 	 * notification arrives before it. */
-	if (h && h->writing && fi->flags & O_APPEND)
-		at = tree_handle_end(h->writing, at);
+	if (fi && fi->flags & O_APPEND && !tree_is_scratch(ino))
+		at = TREE_END;
 	int rc = h && h->writing ? tree_write(fs->tree, h->writing, (struct span){p, n}, at, &who) : -EBADF;
 	fs_handle_put(fs, h);
 	follow_notify_write(fs, ino, before);

@@ -13,7 +13,7 @@ static struct tree_handle *tree_handle_new(struct node n)
 {
 	struct tree_handle *h = calloc(1, sizeof *h);
 	if (h) {
-		lock_init(&h->lock, LOCK_HANDLE);
+		lock_rw_init(&h->lock, LOCK_HANDLE);
 		h->node = n;
 	}
 	return h;
@@ -30,7 +30,7 @@ static void tree_handle_free(struct tree *t, struct tree_handle *h)
 	lock_release(&t->state_lock);
 	stage_release(&h->stage);
 	buf_release(&h->entry);
-	lock_destroy(&h->lock);
+	lock_rw_destroy(&h->lock);
 	free(h);
 }
 
@@ -254,25 +254,24 @@ int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_
 {
 	if (h->scratch)
 		return scratch_write(t->scratch, h->scratch, bytes, off);
-	LOCKED(&h->lock);
+	int rc = lock_rw_acquire(&h->lock, true);
+	if (rc < 0)
+		return rc;
 	handle_add_user(h, who);
-	return block_removals_on_error(t, h, write_staged(t, h, bytes, off), who);
-}
-
-uint64_t tree_handle_end(struct tree_handle *h, uint64_t off)
-{
-	if (h->scratch)
-		return off;
-	LOCKED(&h->lock);
-	return h->stage.bytes.n;
+	rc = block_removals_on_error(t, h, write_staged(t, h, bytes, off == TREE_END ? h->stage.bytes.n : off), who);
+	lock_rw_release(&h->lock);
+	return rc;
 }
 
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out)
 {
 	if (h->scratch)
 		return scratch_read(t->scratch, h->scratch, off, n, out);
-	LOCKED(&h->lock);
+	int rc = lock_rw_acquire(&h->lock, false);
+	if (rc < 0)
+		return rc;
 	buf_add_slice(out, buf_span(&h->stage.bytes), off, n);
+	lock_rw_release(&h->lock);
 	return buf_err(out);
 }
 
@@ -280,13 +279,15 @@ int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *
 {
 	if (h->scratch)
 		return 0;
-	LOCKED(&h->lock);
+	int rc = lock_rw_acquire(&h->lock, true);
+	if (rc < 0)
+		return rc;
 	handle_add_user(h, who);
-	if (h->stage.error)
-		return h->stage.error;
-	return h->stage.dirty && handle_close_commits(t, h, who)
-	           ? block_removals_on_error(t, h, commit_handle(t, h, h->synced), who)
-	           : 0;
+	rc = h->stage.error;
+	if (rc == 0 && h->stage.dirty && handle_close_commits(t, h, who))
+		rc = block_removals_on_error(t, h, commit_handle(t, h, h->synced), who);
+	lock_rw_release(&h->lock);
+	return rc;
 }
 
 int tree_sync(struct tree *t, node_t node)
@@ -311,11 +312,14 @@ int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *
 		int rc = scratch_sync(t->scratch, h->scratch, &dir);
 		return rc < 0 ? rc : tree_sync(t, dir);
 	}
-	LOCKED(&h->lock);
-	if (h->stage.error)
-		return h->stage.error;
-	return h->stage.dirty ? block_removals_on_error(t, h, commit_handle(t, h, true), who)
+	int rc = lock_rw_acquire(&h->lock, true);
+	if (rc < 0)
+		return rc;
+	rc = h->stage.error ? h->stage.error
+	     : h->stage.dirty ? block_removals_on_error(t, h, commit_handle(t, h, true), who)
 	                      : commit_sync(t, h->node, buf_span(&h->entry));
+	lock_rw_release(&h->lock);
+	return rc;
 }
 
 void tree_release(struct tree *t, struct tree_handle *h)
@@ -344,20 +348,20 @@ static int setattr_size(struct tree *t, node_t node, struct tree_handle *h, uint
 	const char *why = NULL;
 	if (node_is_scratch(n))
 		return scratch_resize(t->scratch, scratch_id(node), size);
-	if (!h) {
-		int rc = tree_open_write(t, node, false, &nobody, &own);
-		if (rc < 0)
-			return rc;
-		h = own;
+	int rc = h ? 0 : tree_open_write(t, node, false, &nobody, &own);
+	if (rc < 0)
+		return rc;
+	h = h ? h : own;
+	rc = lock_rw_acquire(&h->lock, true);
+	if (rc == 0) {
+		rc = handle_refuse(t, h, stage_resize(&h->stage, size, &why), why);
+		/* truncate(2) has no close that could commit. */
+		if (rc == 0 && own && h->stage.dirty)
+			rc = commit_handle(t, h, false);
+		lock_rw_release(&h->lock);
 	}
-	lock_acquire(&h->lock);
-	int rc = handle_refuse(t, h, stage_resize(&h->stage, size, &why), why);
-	/* truncate(2) has no close that could commit. */
-	if (rc == 0 && own && h->stage.dirty)
-		rc = commit_handle(t, h, false);
-	lock_release(&h->lock);
 	if (own)
-		tree_release(t, own);
+		tree_release_uncommitted(t, own);
 	return rc;
 }
 
@@ -421,8 +425,11 @@ int tree_handle_attr(struct tree *t, node_t node, struct tree_handle *h, struct 
 	int rc = tree_getattr(t, node, ret);
 	if (rc < 0 || !h || h->scratch)
 		return rc;
-	LOCKED(&h->lock);
+	rc = lock_rw_acquire(&h->lock, false);
+	if (rc < 0)
+		return rc;
 	if (h->stage.dirty)
 		ret->size = h->stage.bytes.n;
+	lock_rw_release(&h->lock);
 	return 0;
 }

@@ -63,13 +63,20 @@ WIRED(foreign_flock_blocks_only_the_writer)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
 	uint64_t waiting[4];
+	struct fuse_flush_in in;
+	struct opened o;
 	for (size_t i = 0; i < 4; i++) {
-		struct opened o = must_make(w, FIRST_ENTRY, "label");
+		o = must_make(w, FIRST_ENTRY, "label");
 		assert_int_equal(put(w, o, 0, "late\n"), 0);
-		struct fuse_flush_in in = {.fh = o.fh};
+		in = (struct fuse_flush_in){.fh = o.fh};
 		waiting[i] = wire_send(w, FUSE_FLUSH, o.node, &in, sizeof in, NULL, 0);
 		assert_reads(w, LABELLED "/label", "counting\n");
 	}
+	/* A request of the same open file waits for the writer, until it is interrupted. */
+	struct fuse_interrupt_in stop = {.unique = wire_send(w, FUSE_FLUSH, o.node, &in, sizeof in, NULL, 0)};
+	wire_send(w, FUSE_INTERRUPT, 0, &stop, sizeof stop, NULL, 0);
+	assert_true(wire_wait(w, 10000));
+	assert_int_equal(wire_receive_of(w, stop.unique, NULL), -EINTR);
 	assert_nothing_added(w);
 	assert_int_equal(flock(fd, LOCK_UN), 0);
 	for (size_t i = 0, seen = 0; i < 4; i++) {

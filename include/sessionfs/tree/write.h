@@ -29,9 +29,10 @@ int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tre
                     struct tree_handle **ret);
 int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
                 const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr);
+/* For O_APPEND, the offset TREE_END is the end of the text; the kernel asks for the end of a size that can be stale. A
+ * scratch file has no such offset: its size is always current. */
+#define TREE_END UINT64_MAX
 int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off, const struct tree_caller *who);
-/* Returns the offset of an O_APPEND write, for which the kernel asked for `off`: the end of its possibly stale size. */
-uint64_t tree_handle_end(struct tree_handle *h, uint64_t off);
 /* Appends up to n bytes at off of the text that the handle reads back. */
 int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t n, struct buf *out);
 /* FLUSH: commits the text written or truncated since the last commit. The kernel can send it several times, and before
