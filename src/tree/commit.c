@@ -357,7 +357,7 @@ int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, c
 	return rc == -EACCES ? commit_refuse_in(t, dir, name, rc, NULL) : rc;
 }
 
-int commit_side_name(struct tree *t, node_t dir, struct span name, mode_t type)
+int commit_side_name(struct tree *t, node_t dir, struct span name, mode_t type, node_t *ret_home)
 {
 	const struct kind_rows *rows = kind_rows_of_dir(tree_node(dir));
 	bool allowed = type != S_IFREG;
@@ -370,7 +370,7 @@ int commit_side_name(struct tree *t, node_t dir, struct span name, mode_t type)
 		if (k->name && span_is(name, k->name))
 			return commit_refuse_in(t, dir, name, -EPERM,
 			                        "this name is reserved for the tree; use another one");
-	return 0;
+	return scratch_home(t, dir, ret_home);
 }
 
 static struct span path_without_newline(struct span s)

@@ -16,7 +16,11 @@ static int list_scratch(struct tree *t, node_t dir, uint64_t cookie, const struc
 	struct scratch_attr s;
 	struct tree_attr a;
 	uint64_t after = cookie < COOKIE_SCRATCH ? 0 : cookie - COOKIE_SCRATCH;
-	while (scratch_next(t->scratch, dir, after, &name, &s)) {
+	node_t home;
+	int rc = scratch_home(t, dir, &home);
+	if (rc < 0)
+		return rc == -ENOENT ? 0 : rc;
+	while (scratch_next(t->scratch, home, after, &name, &s)) {
 		after = s.id;
 		tree_scratch_attr(&s, &a);
 		*l->emitted = true;
@@ -100,6 +104,7 @@ static int tree_lookup_once(struct tree *t, node_t parent, struct span name, str
 static int list_lookup_retry(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
 	struct scratch_attr s;
+	node_t home;
 	bool again;
 	int rc, tries = 0;
 	if (name.n > NAME_MAX)
@@ -109,7 +114,9 @@ static int list_lookup_retry(struct tree *t, node_t parent, struct span name, st
 	while (again && ++tries < LOOKUP_TRIES_MAX && cancel_check() == 0);
 	if (rc != -ENOENT)
 		return rc;
-	rc = scratch_lookup(t->scratch, parent, name, &s);
+	rc = scratch_home(t, parent, &home);
+	if (rc == 0)
+		rc = scratch_lookup(t->scratch, home, name, &s);
 	if (rc == 0)
 		tree_scratch_attr(&s, ret);
 	return rc;
@@ -238,8 +245,7 @@ static int list_all_names_of_dir(struct tree *t, node_t dir, uint64_t cookie, st
 		if (rc < 0 || *l->stopped)
 			return rc < 0 ? rc : 0;
 	}
-	const struct kind *k = kind_of(tree_node(dir));
-	return k && (k->flags & ALLOWS_CREATE) ? list_scratch(t, dir, cookie, l) : 0;
+	return list_scratch(t, dir, cookie, l);
 }
 
 int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)

@@ -41,6 +41,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	struct link made = {0};
 	struct scratch_attr a;
 	struct node control;
+	node_t home;
 	uint32_t entry = NO_ENTRY;
 	const char *why = REFUSE_NO_NAMES;
 	int rc = commit_dir_allowed(t, dir, &why);
@@ -64,10 +65,10 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	if (tree_writable_name(dir, name, &control) ||
 	    ((kind_of(tree_node(dir))->flags & LINK_TARGET_DIR) && !is_emacs_lock))
 		return commit_refuse_in(t, dir, name, -EPERM, "links cannot be created here (ln -n replaces one)");
-	rc = commit_side_name(t, dir, name, S_IFLNK);
+	rc = commit_side_name(t, dir, name, S_IFLNK, &home);
 	if (rc < 0)
 		return rc;
-	rc = scratch_create(t->scratch, dir, name, S_IFLNK | 0777, who->uid, who->gid, span_of(target), false,
+	rc = scratch_create(t->scratch, home, name, S_IFLNK | 0777, who->uid, who->gid, span_of(target), false,
 	                    &a);
 	if (rc < 0)
 		return commit_refuse_denied(t, dir, name, rc, "too many scratch files");
@@ -112,6 +113,7 @@ static int removal_refuse(struct tree *t, node_t dir, struct span name, int err,
 static int tree_unlink_once(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
 {
 	struct tree_attr a;
+	node_t home;
 	const char *why = REFUSE_NO_REMOVAL;
 	int rc = commit_dir_allowed(t, dir, &why);
 	if (rc < 0)
@@ -123,9 +125,11 @@ static int tree_unlink_once(struct tree *t, node_t dir, struct span name, const 
 		return -EISDIR;
 	struct node n = tree_node(a.node);
 	rc = check_removal_block(t, dir, name, n, who);
+	if (rc == 0 && node_is_scratch(n))
+		rc = scratch_home(t, dir, &home);
 	if (rc < 0)
 		return rc;
-	return node_is_scratch(n) ? scratch_unlink(t->scratch, dir, name) : unlink_value(t, dir, name, n);
+	return node_is_scratch(n) ? scratch_unlink(t->scratch, home, name) : unlink_value(t, dir, name, n);
 }
 
 int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
@@ -154,9 +158,9 @@ int64_t tree_report_leftovers(struct tree *t, int64_t now_ms)
 {
 	struct buf name CLEANUP_BUF = BUF_INIT;
 	int64_t next_ms = INT64_MAX;
-	node_t dir;
-	while (scratch_next_leftover(t->scratch, now_ms, &next_ms, &dir, &name))
-		commit_refuse_in(t, dir, buf_span(&name), 0, "only in memory; lost at the unmount");
+	node_t home;
+	while (scratch_next_leftover(t->scratch, now_ms, &next_ms, &home, &name))
+		commit_refuse_in(t, scratch_dir_of(t, home), buf_span(&name), 0, "only in memory; lost at the unmount");
 	return next_ms;
 }
 
@@ -208,7 +212,7 @@ static int rename_link(struct tree *t, uint64_t id, const struct writable *w, no
 }
 
 /* Returns 0 if a rename can give this name to a scratch file of this type. */
-static int check_rename_target(struct tree *t, node_t dir, struct span name, mode_t type)
+static int check_rename_target(struct tree *t, node_t dir, struct span name, mode_t type, node_t *ret_home)
 {
 	struct tree_attr old;
 	struct node to;
@@ -216,13 +220,14 @@ static int check_rename_target(struct tree *t, node_t dir, struct span name, mod
 		return commit_refuse_in(t, dir, name, -EPERM, "this name cannot be replaced by a rename");
 	if (tree_lookup(t, dir, name, &old) == 0 && !tree_is_scratch(old.node))
 		return commit_refuse_name(t, tree_node(old.node), "this name cannot be replaced by a rename");
-	return commit_side_name(t, dir, name, type);
+	return commit_side_name(t, dir, name, type, ret_home);
 }
 
 static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t dir, struct span name, node_t to_dir,
                           struct span to_name)
 {
 	struct node to;
+	node_t home, to_home;
 	uint64_t id = scratch_id(from->node);
 	bool link = S_ISLNK(from->mode);
 	const struct writable *w = link ? writable_link(to_dir, to_name, &to) : NULL;
@@ -230,8 +235,10 @@ static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t d
 		return rename_link(t, id, w, to_dir, to_name);
 	if (!link && tree_writable_name(to_dir, to_name, &to) && kind_writable(to)->form)
 		return rename_to_value(t, id, to);
-	int rc = check_rename_target(t, to_dir, to_name, from->mode & S_IFMT);
-	return rc < 0 ? rc : scratch_rename(t->scratch, dir, name, to_dir, to_name);
+	int rc = check_rename_target(t, to_dir, to_name, from->mode & S_IFMT, &to_home);
+	if (rc == 0)
+		rc = scratch_home(t, dir, &home);
+	return rc < 0 ? rc : scratch_rename(t->scratch, home, name, to_home, to_name);
 }
 
 /* Renames a writable file to a scratch name: a copy of its text stays there, and its own name disappears until it is
@@ -241,11 +248,12 @@ static int rename_to_scratch(struct tree *t, const struct tree_attr *from, node_
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	struct scratch_attr copy;
 	struct node n = tree_node(from->node);
-	int rc = check_rename_target(t, to_dir, to_name, S_IFREG);
+	node_t home;
+	int rc = check_rename_target(t, to_dir, to_name, S_IFREG, &home);
 	if (rc == 0)
 		rc = tree_read(t, from->node, 0, SIZE_MAX, &text);
 	if (rc == 0)
-		rc = scratch_create(t->scratch, to_dir, to_name, from->mode, from->uid, from->gid, buf_span(&text),
+		rc = scratch_create(t->scratch, home, to_name, from->mode, from->uid, from->gid, buf_span(&text),
 		                    true, &copy);
 	if (rc == 0)
 		state_hide(t, n);

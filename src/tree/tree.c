@@ -418,6 +418,31 @@ bool tree_is_scratch(node_t node)
 	return node_is_scratch(node_unpack(node));
 }
 
+/* The number of the place is in the slot and part. */
+int scratch_home(struct tree *t, node_t dir, node_t *ret)
+{
+	struct node n = tree_node(dir);
+	const struct kind *k = kind_of(n);
+	struct slot_info info;
+	int rc = k && k->flags & ALLOWS_CREATE ? catalog_slot(t->catalog, n.slot, &info) : -ENOENT;
+	if (rc < 0)
+		return rc;
+	n.slot = info.place % NODE_SLOTS;
+	n.part = info.place / NODE_SLOTS;
+	*ret = node_pack(n);
+	return 0;
+}
+
+node_t scratch_dir_of(struct tree *t, node_t home)
+{
+	struct node n = node_unpack(home);
+	struct slot_info info;
+	catalog_session_at_place(t->catalog, n.part * NODE_SLOTS + n.slot, &info);
+	n.slot = info.slot % NODE_SLOTS;
+	n.part = 0;
+	return node_pack(n);
+}
+
 void tree_scratch_attr(const struct scratch_attr *s, struct tree_attr *ret)
 {
 	*ret = (struct tree_attr){

@@ -164,6 +164,7 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 	struct node control;
 	struct tree_attr a;
 	struct tree_handle *h = NULL;
+	node_t home;
 	const char *why = REFUSE_NO_NAMES;
 	int rc = commit_dir_allowed(t, dir, &why);
 	if (rc < 0)
@@ -178,10 +179,10 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 		         ? create_writable(t, control, truncate, who, &h)
 		         : commit_refuse(t, control, (struct span){NULL, 0}, -EPERM, "this name is a link");
 	else if (rc == -ENOENT) {
-		rc = commit_side_name(t, dir, name, S_IFREG);
+		rc = commit_side_name(t, dir, name, S_IFREG, &home);
 		if (rc < 0)
 			return rc;
-		rc = scratch_create(t->scratch, dir, name, S_IFREG | mode, who->uid, who->gid, SPAN_LIT(""), false,
+		rc = scratch_create(t->scratch, home, name, S_IFREG | mode, who->uid, who->gid, SPAN_LIT(""), false,
 		                    &made);
 		rc = rc < 0 ? commit_refuse_denied(t, dir, name, rc, "too many scratch files")
 		            : open_scratch(t, made.id, false, &h);
@@ -299,18 +300,18 @@ int tree_sync(struct tree *t, node_t node)
 
 void tree_handle_sync(struct tree *t, struct tree_handle *h)
 {
-	node_t dir;
+	node_t home;
 	h->synced = true;
 	if (h->scratch)
-		scratch_sync(t->scratch, h->scratch, &dir);
+		scratch_sync(t->scratch, h->scratch, &home);
 }
 
 int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who)
 {
-	node_t dir;
+	node_t home;
 	if (h->scratch) {
-		int rc = scratch_sync(t->scratch, h->scratch, &dir);
-		return rc < 0 ? rc : tree_sync(t, dir);
+		int rc = scratch_sync(t->scratch, h->scratch, &home);
+		return rc < 0 ? rc : tree_sync(t, scratch_dir_of(t, home));
 	}
 	int rc = lock_rw_acquire(&h->lock, true);
 	if (rc < 0)

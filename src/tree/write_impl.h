@@ -72,8 +72,8 @@ int commit_refuse_in(struct tree *t, node_t dir, struct span name, int rc, const
 /* The same, but only if rc means a lasting refusal; `why` is for names that can never be changed. */
 int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, const char *why);
 /* Refuses a scratch file with a fixed name of the tree, since the program means that name, and a regular one (`type`:
- * S_IFREG or S_IFLNK) in a directory of links: 0 or -EPERM. */
-int commit_side_name(struct tree *t, node_t dir, struct span name, mode_t type);
+ * S_IFREG or S_IFLNK) in a directory of links, with -EPERM. Sets *ret_home. */
+int commit_side_name(struct tree *t, node_t dir, struct span name, mode_t type, node_t *ret_home);
 /* The reason in most directories. */
 #define REFUSE_NO_NAMES "names cannot be created or moved here"
 /* Returns the slot at the place of this one now: it can be another file. */

@@ -35,12 +35,7 @@ static struct source_fixture *replaced;
 /* The new file has no entry `a`. */
 static void replace_without_a(void)
 {
-	char next[200];
-	static const char text[] = HEADER USER("b", null, "hi") USER("c", "b", "hi");
-	snprintf(next, sizeof next, "%s.next", replaced->file);
-	write_at(next, O_CREAT | O_TRUNC, text, sizeof text - 1);
-	assert_int_equal(rename(next, replaced->file), 0);
-	replaced->seen = sizeof text - 1;
+	replace_file(replaced, HEADER USER("b", null, "hi") USER("c", "b", "hi"));
 	plan.before_flock = NULL;
 }
 

@@ -127,6 +127,23 @@ FIXTURE_CASE(scratch_files_are_kept)
 	assert_missing(p, S "/errors");
 }
 
+/* They belong to the name of the session: an editor goes on after another program has replaced the file. */
+FIXTURE_CASE(scratch_files_outlive_the_session_file)
+{
+	p->fresh_ms = 1;
+	begin(p, ABC);
+	assert_int_equal(put(p, S, "notes.md", "x"), 0);
+	assert_int_equal(put(p, A, "tmp", "new\n"), 0);
+	replace_file(p, ABC INFO("i", "c", "other"));
+	wait_seen(p);
+	assert_reads(p, S "/name", "other\n");
+	assert_reads(p, S "/notes.md", "x");
+	assert_int_equal(move(p, A, "tmp", A, "label"), 0);
+	assert_added(p, LABEL("@0", "i", "a", "new"));
+	assert_int_equal(take(p, S, "notes.md"), 0);
+	assert_missing(p, S "/notes.md");
+}
+
 FIXTURE_CASE(rename_onto_writable_name_commits)
 {
 	struct tree_handle *h;

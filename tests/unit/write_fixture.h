@@ -91,6 +91,16 @@ static inline int tear_down(void **state)
 	return 0;
 }
 
+/* As an editor does it: another file takes the place. */
+static inline void replace_file(struct source_fixture *p, const char *text)
+{
+	char next[200];
+	snprintf(next, sizeof next, "%s.next", p->file);
+	put_file(next, text);
+	assert_int_equal(rename(next, p->file), 0);
+	p->seen = strlen(text);
+}
+
 /* Before all cases, for tests whose writes are refused: only errors are logged. */
 static inline int expect_refusals(void **state)
 {
