@@ -317,6 +317,15 @@ int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size)
 		return rc;
 	sc->bytes -= f->bytes.n - (size_t)size;
 	f->bytes.n = (size_t)size;
+	/* `bytes` bounds the memory only while a file takes about its size. */
+	if (size < f->bytes.cap / 2) {
+		struct buf rest CLEANUP_BUF = BUF_INIT, all = f->bytes;
+		buf_addspan(&rest, buf_span(&all));
+		if (buf_err(&rest) == 0) {
+			f->bytes = rest;
+			rest = all;
+		}
+	}
 	scratch_touch(f);
 	return 0;
 }

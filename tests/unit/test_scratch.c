@@ -6,6 +6,7 @@
 #include "sessionfs/write/scratch.h"
 
 #include "failing_alloc.h"
+#include "heap.h"
 
 #define DIR_A ((node_t)100)
 #define DIR_B ((node_t)200)
@@ -174,6 +175,22 @@ FIXTURE_CASE(number_and_bytes_are_limited)
 	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("3")), 0);
 	id = made(sc, DIR_A, "4");
 	assert_int_equal(scratch_write(sc, id, (struct span){text, MOST_BYTES}, 0), 0);
+}
+
+/* Cut files take no more memory than their sizes. */
+FIXTURE_CASE(memory_is_limited)
+{
+	static const char text[1 << 20];
+	struct scratch *big;
+	assert_int_equal(scratch_open(16, sizeof text, &big), 0);
+	const size_t before = heap_used();
+	for (char name[] = "a"; *name < 'q'; ++*name) {
+		uint64_t id = made(big, DIR_A, name);
+		assert_int_equal(scratch_write(big, id, SPAN_LIT(text), 0), 0);
+		assert_int_equal(scratch_resize(big, id, 0), 0);
+	}
+	assert_in_range(heap_used() - before, 0, sizeof text);
+	scratch_close(big);
 }
 
 FIXTURE_CASE(overlong_names_are_refused)
