@@ -354,7 +354,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	uint64_t number = fi->fh;
 	/* The reply was not delivered: the open was interrupted, and no RELEASE will come. */
 	if (fuse_reply_open(req, fi) == -ENOENT)
-		handles_close(fs, number);
+		handles_close(fs, number, false);
 }
 
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
@@ -379,7 +379,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
 	struct fs *fs = fs_of(req);
 	uint64_t before = tree_commit_count(fs->tree);
-	handles_close(fs, fi->fh);
+	handles_close(fs, fi->fh, true);
 	follow_notify_write(fs, ino, before);
 	fuse_reply_err(req, 0);
 }

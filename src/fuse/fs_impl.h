@@ -17,7 +17,8 @@ struct fuse_in_header;
 struct handle {
 	struct tree_pinned *pinned;
 	struct tree_handle *writing;
-	unsigned users; /* the open file itself, and each request that uses it */
+	unsigned users;    /* the open file itself, and each request that uses it */
+	bool is_discarded; /* what was written is not committed */
 };
 
 /* Open files by number, which detects invalid numbers. 0 is an open file without a handle. */
@@ -36,8 +37,9 @@ void handles_release(struct fs *fs, struct handles *h);
 uint64_t handles_add(struct handles *h, const struct handle *handle);
 /* Returns the handle with this number, or NULL. Return it with fs_handle_put. */
 struct handle *handles_get(struct handles *h, uint64_t number);
-/* Frees the number, if it is in use, and drops the open file's use of the handle. */
-void handles_close(struct fs *fs, uint64_t number);
+/* Frees the number, if it is in use, and drops the open file's use of the handle. Without `commit` nothing is written,
+ * for an open that failed. */
+void handles_close(struct fs *fs, uint64_t number, bool commit);
 /* Drops one use; the last one frees the handle. A RELEASE can overtake the thread that has just answered a READ. */
 void fs_handle_put(struct fs *fs, struct handle *handle);
 

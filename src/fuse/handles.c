@@ -12,21 +12,18 @@ void fs_handle_put(struct fs *fs, struct handle *handle)
 	if (!last)
 		return;
 	if (handle->writing)
-		tree_release(fs->tree, handle->writing);
+		(handle->is_discarded ? tree_release_uncommitted : tree_release)(fs->tree, handle->writing);
 	tree_unpin(handle->pinned);
 	free(handle);
 }
 
 void handles_release(struct fs *fs, struct handles *h)
 {
-	for (size_t i = 0; i < h->n; i++) {
-		struct handle *handle = h->at[i].handle;
-		if (handle && handle->writing) {
-			tree_release_uncommitted(fs->tree, handle->writing);
-			handle->writing = NULL;
+	for (size_t i = 0; i < h->n; i++)
+		if (h->at[i].handle) {
+			h->at[i].handle->is_discarded = true;
+			fs_handle_put(fs, h->at[i].handle);
 		}
-		fs_handle_put(fs, handle);
-	}
 	free(h->at);
 	lock_destroy(&h->lock);
 }
@@ -63,13 +60,14 @@ struct handle *handles_get(struct handles *h, uint64_t number)
 	return found;
 }
 
-void handles_close(struct fs *fs, uint64_t number)
+void handles_close(struct fs *fs, uint64_t number, bool commit)
 {
 	struct handles *h = &fs->handles;
 	struct handle *found = NULL;
 	lock_acquire(&h->lock);
 	if (number > 0 && number <= h->n && h->at[number - 1].handle) {
 		found = h->at[number - 1].handle;
+		found->is_discarded = !commit;
 		h->at[number - 1] = (struct handle_place){NULL, h->free};
 		h->free = (size_t)number;
 	}

@@ -35,7 +35,7 @@ static int op_add_write_handle(struct fs *fs, struct tree_handle *h, struct fuse
 	const struct handle handle = {.writing = h};
 	fi->fh = handles_add(&fs->handles, &handle);
 	if (fi->fh == 0) {
-		tree_release(fs->tree, h);
+		tree_release_uncommitted(fs->tree, h);
 		return -ENOMEM;
 	}
 	fi->direct_io = 1;
@@ -75,7 +75,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	uint64_t number = fi->fh;
 	/* The reply was not delivered: the request was interrupted, and no RELEASE will come. */
 	if (fuse_reply_create(req, &e, fi) == -ENOENT)
-		handles_close(fs, number);
+		handles_close(fs, number, false);
 }
 
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n, off_t off, struct fuse_file_info *fi)

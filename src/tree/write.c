@@ -191,7 +191,7 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 		return rc;
 	rc = tree_lookup(t, dir, name, ret_attr);
 	if (rc < 0)
-		tree_release(t, h);
+		tree_release_uncommitted(t, h);
 	else
 		*ret = h;
 	return rc;

@@ -11,6 +11,8 @@
  * Makefile). */
 static int failure;
 static bool written;
+/* If not 0, the lookup of this number fails. */
+static unsigned failing_lookup;
 
 int __real_commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n);
 int __wrap_commit_labels(struct tree *t, node_t dir, struct span name, struct edit_label *labels, size_t n);
@@ -34,6 +36,8 @@ int __real_tree_lookup(struct tree *t, node_t parent, struct span name, struct t
 int __wrap_tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret);
 int __wrap_tree_lookup(struct tree *t, node_t parent, struct span name, struct tree_attr *ret)
 {
+	if (failing_lookup > 0 && --failing_lookup == 0)
+		return -EIO;
 	return written && failure ? failure : __real_tree_lookup(t, parent, name, ret);
 }
 
@@ -73,6 +77,18 @@ FIXTURE_CASE(written_link_exists_despite_errors)
 		assert_made(p, S, "leaf", "entries/b", errors[i]);
 		end(p);
 	}
+}
+
+/* open(2) with O_CREAT and O_TRUNC returns an error, so the value stays. */
+FIXTURE_CASE(failed_create_clears_nothing)
+{
+	struct tree_handle *h;
+	struct tree_attr a;
+	begin(p, ABC LABEL("l", "c", "a", "x"));
+	node_t dir = node_at(p, A);
+	failing_lookup = 2;
+	assert_int_equal(tree_create(p->tree, dir, SPAN_LIT("label"), 0644, false, true, &who, &h, &a), -EIO);
+	assert_added(p, "");
 }
 
 struct listed {
