@@ -190,7 +190,7 @@ static int rename_to_value(struct tree *t, uint64_t id, struct node to)
 		rc = commit_value(t, to, (struct span){NULL, 0}, buf_span(&text), a.synced);
 	if (rc < 0)
 		return rename_errno(rc);
-	state_unhide(t, to);
+	state_set_written(t, to);
 	scratch_detach(t->scratch, id);
 	return 0;
 }

@@ -33,12 +33,15 @@ void state_hide(struct tree *t, struct node n)
 	    (struct hidden_name){node_pack(n), clock_ms(CLOCK_MONOTONIC) + HIDDEN_MS};
 }
 
-void state_unhide(struct tree *t, struct node n)
+void state_set_written(struct tree *t, struct node n)
 {
 	LOCKED(&t->state_lock);
 	struct hidden_name *h = recently_removed_slot(t, node_pack(n));
 	if (h->node == node_pack(n))
 		*h = (struct hidden_name){0};
+	for (size_t i = 0; i < TREE_REMOVAL_BLOCKS; i++)
+		if (t->removal_blocks[i].failed_write == node_pack(n))
+			t->removal_blocks[i] = (struct removal_block){0};
 }
 
 static bool created_is_unwritten(const struct tree *t, node_t node)
@@ -180,14 +183,6 @@ void state_block_removals(struct tree *t, pid_t thread, node_t spoilt)
 			to = w;
 	}
 	*to = (struct removal_block){.process = process, .failed_write = spoilt, .at_ms = clock_ms(CLOCK_MONOTONIC)};
-}
-
-void state_clear_block(struct tree *t, struct node n)
-{
-	LOCKED(&t->state_lock);
-	for (size_t i = 0; i < TREE_REMOVAL_BLOCKS; i++)
-		if (t->removal_blocks[i].failed_write == node_pack(n))
-			t->removal_blocks[i] = (struct removal_block){0};
 }
 
 const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)

@@ -138,7 +138,7 @@ static int leaf_set(struct tree *t, node_t dir, struct span name, const char *ta
 	if (rc == 0)
 		rc = commit_change(t, n, edit_leaf, *ret_entry);
 	if (rc == 0)
-		state_unhide(t, n);
+		state_set_written(t, n);
 	return rc;
 }
 

@@ -218,8 +218,7 @@ static int commit_handle(struct tree *t, struct tree_handle *h, bool sync)
 		stage_finish(&h->stage, rc);
 	if (rc < 0)
 		return rc;
-	state_unhide(t, h->node);
-	state_clear_block(t, h->node);
+	state_set_written(t, h->node);
 	h->is_new = false;
 	return 0;
 }

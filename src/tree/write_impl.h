@@ -95,7 +95,8 @@ int commit_dir_allowed(struct tree *t, node_t dir, const char **why);
 
 /* Hides a name that was renamed or removed to be created again: until then, for at most ten seconds. */
 void state_hide(struct tree *t, struct node n);
-void state_unhide(struct tree *t, struct node n);
+/* The name was written: it is not hidden, and the processes whose writes of it failed can remove it. */
+void state_set_written(struct tree *t, struct node n);
 /* Drops a created name that was removed before it was written. */
 void state_drop_created(struct tree *t, struct node n);
 /* Writes the reason of a refusal to the log and to `errors`. */
@@ -110,8 +111,6 @@ void state_note_synced(struct tree *t, const struct stat *synced);
 
 /* A write of the name `spoilt` by the process of this thread was refused; 0: a removal. */
 void state_block_removals(struct tree *t, pid_t thread, node_t spoilt);
-/* The name was written: clears its blocks. */
-void state_clear_block(struct tree *t, struct node n);
 /* Returns why the process of this thread must not remove the name now, or NULL. Sets *ret_tell if the caller must
  * report this in the `errors` of the session in `slot`, which reports it once, not for each name. */
 const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell);

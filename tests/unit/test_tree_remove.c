@@ -115,11 +115,18 @@ FIXTURE_CASE(cleanup_after_refused_write_is_refused)
 	assert_added(p, LABEL("@0", "m", "a", "three") UNLABEL("@1", "@0", "a"));
 	assert_missing(p, A "/label");
 
+	/* So it does after a rename onto the name. */
+	assert_int_equal(put(p, A, "label", "a\nb\n"), -EINVAL);
+	assert_int_equal(put(p, A, "tmp", "four\n"), 0);
+	assert_int_equal(move(p, A, "tmp", A, "label"), 0);
+	assert_int_equal(take_too(p, A, "label"), 0);
+	assert_added(p, LABEL("@2", "@1", "a", "four") UNLABEL("@3", "@2", "a"));
+
 	/* When rm(1) succeeds, the name is gone. */
 	assert_int_equal(put(p, B, "label", "a\nb\n"), -EINVAL);
 	assert_int_equal(take(p, B, "label"), 0);
 	assert_missing(p, B "/label");
-	assert_added(p, UNLABEL("@2", "@1", "b"));
+	assert_added(p, UNLABEL("@4", "@3", "b"));
 	assert_int_equal(put(p, A, "branch", "Tried.\n"), 0);
 	assert_int_equal(put(p, A, "branch", "Tried \xff.\n"), -EINVAL);
 	assert_int_equal(take(p, A, "branch"), -EPERM);
