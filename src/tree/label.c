@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 
 /* --- labels/ ------------------------------------------------------------------
  *
@@ -47,25 +48,29 @@ static ssize_t view_label_find(const struct view *v, struct span name)
 	return -1;
 }
 
-/* Appends the name for the label text of entry e: plain, with ~ID, or with ~ID~LINE. */
+/* Appends the name for the label text of entry e: plain, with ~ID, with ~ID~LINE, or with %~LINE~ before that. Another
+ * label can be equal to each but the last: no text is encoded as that. */
 static void add_label_name(struct ctx *c, uint32_t e, int suffixes, struct buf *out)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT, suffix CLEANUP_BUF = BUF_INIT;
+	char prefix[16] = "";
 	if (suffixes > 0) {
 		buf_addc(&suffix, '~');
 		session_entry_name(c->session, e, &suffix);
 	}
 	if (suffixes > 1)
 		buf_addf(&suffix, "~%u", session_entry(c->session, e)->line);
+	if (suffixes > 2)
+		snprintf(prefix, sizeof prefix, "%%~%u~", session_entry(c->session, e)->line);
 	session_label(c->session, e, &text);
 	const char *s = buf_cstr(&suffix);
-	name_encode("", buf_span(&text), s ? s : "", out);
+	name_encode(prefix, buf_span(&text), s ? s : "", out);
 	if (!out->err)
 		out->err = buf_err(&text) ? buf_err(&text) : buf_err(&suffix);
 }
 
-/* ~ID, ~LINE */
-#define LABEL_SUFFIXES_MAX 2
+/* ~ID, ~LINE, %~LINE~ */
+#define LABEL_SUFFIXES_MAX 3
 
 /* Appends the names with `suffixes[i]` each and sorts the permutation. */
 static int label_layout_names(struct ctx *c, struct view *v, const unsigned char *suffixes, uint32_t *order)

@@ -171,6 +171,11 @@ CASE_WITH(plain_label_keeps_its_name, set_up, tear_down)
 	assert_missing(p, S "/labels/x~c");
 	assert_missing(p, S "/labels/zzz");
 	assert_missing(p, S "/labels/aaa");
+	assert_int_equal(make_link(p, S "/labels", "x~b~3", "../entries/d"), -EEXIST);
+	assert_int_equal(put(p, S "/entries/d", "label", "x~b~3"), 0);
+	assert_lists(p, S "/labels", "x~a %~3~x~b~3 x~b x~b~3 ");
+	assert_reads(p, S "/labels/x~b~3", "../entries/d");
+	assert_reads(p, S "/labels/%~3~x~b~3", "../entries/b");
 }
 
 static int add_until(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
