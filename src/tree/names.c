@@ -71,7 +71,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	rc = scratch_create(t->scratch, home, name, S_IFLNK | 0777, who->uid, who->gid, span_of(target), false,
 	                    &a);
 	if (rc < 0)
-		return commit_refuse_denied(t, dir, name, rc, "too many scratch files");
+		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_ROOM);
 	return tree_lookup(t, dir, name, ret);
 }
 
@@ -96,7 +96,7 @@ static int check_removal_block(struct tree *t, node_t dir, struct span name, str
                                const struct tree_caller *who)
 {
 	bool tell = false;
-	const char *why = state_removal_is_blocked(t, who->pid, n, tree_node(dir).slot, &tell);
+	const char *why = state_removal_is_blocked(t, who->pid, n, dir, &tell);
 	if (!why)
 		return 0;
 	return tell ? commit_refuse_in(t, dir, name, -EPERM, why) : -EPERM;
@@ -252,12 +252,13 @@ static int rename_to_scratch(struct tree *t, const struct tree_attr *from, node_
 	int rc = check_rename_target(t, to_dir, to_name, S_IFREG, &home);
 	if (rc == 0)
 		rc = tree_read(t, from->node, 0, SIZE_MAX, &text);
-	if (rc == 0)
-		rc = scratch_create(t->scratch, home, to_name, from->mode, from->uid, from->gid, buf_span(&text),
-		                    true, &copy);
-	if (rc == 0)
-		state_hide(t, n);
-	return rc;
+	if (rc < 0)
+		return rc;
+	rc = scratch_create(t->scratch, home, to_name, from->mode, from->uid, from->gid, buf_span(&text), true, &copy);
+	if (rc < 0)
+		return commit_refuse_denied(t, to_dir, to_name, rc, REFUSE_NO_ROOM);
+	state_hide(t, n);
+	return 0;
 }
 
 int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, struct span to_name, bool no_replace)

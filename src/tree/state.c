@@ -185,20 +185,20 @@ void state_block_removals(struct tree *t, pid_t thread, node_t spoilt)
 	*to = (struct removal_block){.process = process, .failed_write = spoilt, .at_ms = clock_ms(CLOCK_MONOTONIC)};
 }
 
-const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell)
+const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n, node_t dir, bool *ret_tell)
 {
 	pid_t process = process_of_thread(thread);
+	uint32_t where = tree_is_of_session(dir) ? tree_node(dir).slot + 1 : NO_SLOT;
 	LOCKED(&t->state_lock);
 	for (size_t i = 0; i < TREE_REMOVAL_BLOCKS; i++) {
 		struct removal_block *w = &t->removal_blocks[i];
 		if (!removal_block_is_active(w) || w->process != process ||
 		    (w->failed_write != 0 && w->failed_write != node_pack(n)))
 			continue;
-		if (w->failed_write)
-			return "a write to it by this process failed";
-		*ret_tell = w->reported_slot != slot + 1;
-		w->reported_slot = slot + 1;
-		return "not removed: another removal by this process was refused";
+		*ret_tell = w->reported_in != where;
+		w->reported_in = where;
+		return w->failed_write ? "not removed: a write to it by this process failed"
+		                       : "not removed: another removal by this process was refused";
 	}
 	return NULL;
 }

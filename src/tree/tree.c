@@ -12,10 +12,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* Editors' scratch files are few and small; more are refused. */
-#define SCRATCH_FILES 1024
-#define SCRATCH_BYTES ((size_t)64 << 20)
-
 int tree_open(const struct tree_options *o, struct tree **ret)
 {
 	struct tree *t = malloc(sizeof *t);

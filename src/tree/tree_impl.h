@@ -90,10 +90,10 @@ struct refusal {
 /* A process that must not remove names for a while (state.c). */
 struct removal_block {
 	pid_t process;
-	node_t failed_write;    /* a write of this name was refused, and only this name is blocked; 0: a removal was
-	                           refused, and all names are blocked */
-	uint32_t reported_slot; /* the session whose `errors` reports this, plus one */
-	int64_t at_ms;          /* CLOCK_MONOTONIC; 0: unused */
+	node_t failed_write;  /* a write of this name was refused, and only this name is blocked; 0: a removal was
+	                         refused, and all names are blocked */
+	uint32_t reported_in; /* the session whose `errors` reports this, plus one; NO_SLOT: the log alone */
+	int64_t at_ms;        /* CLOCK_MONOTONIC; 0: unused */
 };
 
 /* A label that was saved by writing a labels.tsv (state.c). */

@@ -184,7 +184,7 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 			return rc;
 		rc = scratch_create(t->scratch, home, name, S_IFREG | mode, who->uid, who->gid, SPAN_LIT(""), false,
 		                    &made);
-		rc = rc < 0 ? commit_refuse_denied(t, dir, name, rc, "too many scratch files")
+		rc = rc < 0 ? commit_refuse_denied(t, dir, name, rc, REFUSE_NO_ROOM)
 		            : open_scratch(t, made.id, false, &h);
 	}
 	if (rc < 0)
@@ -250,10 +250,20 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 	return rc;
 }
 
+/* Reports why a scratch file was not changed, if it was not: once for each open file. Returns rc. */
+static int scratch_refuse(struct tree *t, uint64_t id, struct tree_handle *h, int rc)
+{
+	const char *why = rc == -EIO ? "not written: the file was renamed to a name of the session" : REFUSE_NO_ROOM;
+	struct scratch_attr a;
+	if (rc < 0 && !(h && atomic_exchange(&h->is_refused, true)) && scratch_getattr(t->scratch, id, &a) == 0)
+		commit_refuse(t, tree_node(scratch_dir_of(t, a.dir)), (struct span){NULL, 0}, rc, why);
+	return rc;
+}
+
 int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off, const struct tree_caller *who)
 {
 	if (h->scratch)
-		return scratch_write(t->scratch, h->scratch, bytes, off);
+		return scratch_refuse(t, h->scratch, h, scratch_write(t->scratch, h->scratch, bytes, off));
 	int rc = lock_rw_acquire(&h->lock, true);
 	if (rc < 0)
 		return rc;
@@ -299,18 +309,18 @@ int tree_sync(struct tree *t, node_t node)
 
 void tree_handle_sync(struct tree *t, struct tree_handle *h)
 {
-	node_t home;
 	h->synced = true;
 	if (h->scratch)
-		scratch_sync(t->scratch, h->scratch, &home);
+		scratch_sync(t->scratch, h->scratch);
 }
 
 int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *who)
 {
-	node_t home;
 	if (h->scratch) {
-		int rc = scratch_sync(t->scratch, h->scratch, &home);
-		return rc < 0 ? rc : tree_sync(t, scratch_dir_of(t, home));
+		struct scratch_attr a;
+		scratch_sync(t->scratch, h->scratch);
+		int rc = scratch_getattr(t->scratch, h->scratch, &a);
+		return rc < 0 ? rc : tree_sync(t, scratch_dir_of(t, a.dir));
 	}
 	int rc = lock_rw_acquire(&h->lock, true);
 	if (rc < 0)
@@ -347,7 +357,7 @@ static int setattr_size(struct tree *t, node_t node, struct tree_handle *h, uint
 	struct tree_handle *own = NULL;
 	const char *why = NULL;
 	if (node_is_scratch(n))
-		return scratch_resize(t->scratch, scratch_id(node), size);
+		return scratch_refuse(t, scratch_id(node), h, scratch_resize(t->scratch, scratch_id(node), size));
 	int rc = h ? 0 : tree_open_write(t, node, false, &nobody, &own);
 	if (rc < 0)
 		return rc;

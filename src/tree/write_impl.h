@@ -17,6 +17,7 @@ struct tree_handle {
 	struct rwlock lock; /* a commit holds it, and can wait for other programs */
 	struct node node;
 	uint64_t scratch;             /* the scratch file's id; 0: a writable file */
+	_Atomic bool is_refused;      /* the refusal of a write to the scratch file was reported */
 	_Atomic bool synced;          /* its commits sync the session file to disk */
 	_Atomic bool is_new, removed; /* created through this handle and not committed yet; removed since then */
 	struct stage stage;
@@ -74,6 +75,10 @@ int commit_refuse_denied(struct tree *t, node_t dir, struct span name, int rc, c
 /* Refuses a scratch file with a fixed name of the tree, since the program means that name, and a regular one (`type`:
  * S_IFREG or S_IFLNK) in a directory of links, with -EPERM. Sets *ret_home. */
 int commit_side_name(struct tree *t, node_t dir, struct span name, mode_t type, node_t *ret_home);
+/* Editors' scratch files are few and small; more are refused. */
+#define SCRATCH_FILES 1024
+#define SCRATCH_BYTES ((size_t)64 << 20)
+#define REFUSE_NO_ROOM "only 1024 files of editors, of 64 MiB in total, are kept"
 /* The reason in most directories. */
 #define REFUSE_NO_NAMES "names cannot be created or moved here"
 /* Returns the slot at the place of this one now: it can be another file. */
@@ -112,8 +117,8 @@ void state_note_synced(struct tree *t, const struct stat *synced);
 /* A write of the name `spoilt` by the process of this thread was refused; 0: a removal. */
 void state_block_removals(struct tree *t, pid_t thread, node_t spoilt);
 /* Returns why the process of this thread must not remove the name now, or NULL. Sets *ret_tell if the caller must
- * report this in the `errors` of the session in `slot`, which reports it once, not for each name. */
-const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n, uint32_t slot, bool *ret_tell);
+ * report this in the `errors` of the session of `dir`, which reports it once, not for each name. */
+const char *state_removal_is_blocked(struct tree *t, pid_t thread, struct node n, node_t dir, bool *ret_tell);
 
 /* Records that a label was saved from the labels.tsv of this line; empty: it was cleared. */
 void state_add_saved_label(struct tree *t, uint32_t slot, uint32_t line, uint32_t entry, struct span label);

@@ -14,7 +14,6 @@
 struct scratch_file {
 	struct scratch_file *next;
 	struct scratch_attr attr;
-	node_t dir;
 	struct buf name;  /* empty: unlinked */
 	struct buf bytes; /* a link's target */
 	unsigned open_count;
@@ -66,7 +65,7 @@ void scratch_close(struct scratch *sc)
 static struct scratch_file *scratch_by_name(struct scratch *sc, node_t dir, struct span name)
 {
 	for (struct scratch_file *f = sc->first; f; f = f->next)
-		if (f->dir == dir && f->name.n > 0 && span_eq(buf_span(&f->name), name))
+		if (f->attr.dir == dir && f->name.n > 0 && span_eq(buf_span(&f->name), name))
 			return f;
 	return NULL;
 }
@@ -122,9 +121,8 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 		scratch_file_free(f);
 		return -ENOMEM;
 	}
-	f->dir = dir;
 	f->attr = (struct scratch_attr){
-	    .id = ++sc->created_count, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = bytes.n};
+	    .id = ++sc->created_count, .dir = dir, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = bytes.n};
 	f->attr.mtime = clock_now(CLOCK_REALTIME);
 	f->attr.atime = f->attr.mtime;
 	*sc->end = f;
@@ -175,7 +173,7 @@ bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *re
 {
 	LOCKED(&sc->lock);
 	for (const struct scratch_file *f = sc->first; f; f = f->next) {
-		if (f->dir != dir || f->attr.id <= after || f->name.n == 0)
+		if (f->attr.dir != dir || f->attr.id <= after || f->name.n == 0)
 			continue;
 		buf_reset(ret_name);
 		buf_addspan(ret_name, buf_span(&f->name));
@@ -185,15 +183,12 @@ bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *re
 	return false;
 }
 
-int scratch_sync(struct scratch *sc, uint64_t id, node_t *ret_dir)
+void scratch_sync(struct scratch *sc, uint64_t id)
 {
 	LOCKED(&sc->lock);
 	struct scratch_file *f = scratch_by_id(sc, id);
-	if (!f)
-		return -ESTALE;
-	f->attr.synced = true;
-	*ret_dir = f->dir;
-	return 0;
+	if (f)
+		f->attr.synced = true;
 }
 
 int scratch_unlink(struct scratch *sc, node_t dir, struct span name)
@@ -226,7 +221,7 @@ int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_d
 	struct buf swap = f->name;
 	f->name = fresh;
 	fresh = swap;
-	f->dir = to_dir;
+	f->attr.dir = to_dir;
 	return 0;
 }
 
@@ -352,7 +347,7 @@ bool scratch_next_leftover(struct scratch *sc, int64_t now_ms, int64_t *next_ms,
 			continue;
 		}
 		f->is_reported = true;
-		*ret_dir = f->dir;
+		*ret_dir = f->attr.dir;
 		buf_reset(ret_name);
 		buf_addspan(ret_name, buf_span(&f->name));
 		return true;

@@ -70,7 +70,7 @@ because "a block is not a text or image" "" bash -c "jq -n '[{}]' >entries/$a/co
 because "UTF-8" "$invalid" "$python" -c "f = open('$label', 'wb'); f.write(b'half \\xc3'); f.close()"
 because "one line" "$invalid" tee -a $label <"$T/lines"
 because "UTF-8" "$invalid" node -e "fs.writeFileSync('$label', Buffer.from('half \\xc3', 'latin1'))"
-because "one line" "$invalid" node -e "fs.copyFileSync('$T/lines', '$label')" # it removes the file it seems to have spoilt
+because "not removed: a write to it by this process failed" "$invalid" node -e "fs.copyFileSync('$T/lines', '$label')" # it cleans up
 because "one line" "not permitted" rsync "$T/lines" $label
 because "one line" "$invalid" rsync --inplace "$T/lines" $label
 # When a file is renamed over it, rename(2) returns the error.

@@ -56,8 +56,8 @@ foreign_log() { # TEST
 	while IFS= read -r line; do
 		case $line in
 		*": this name "* | *": names cannot be created or moved here" | *": not removed: "*) errno=EPERM ;;
-		*": too many scratch files" | *": scratch files take too much memory") errno=ENOSPC ;;
-		*": a scratch file still exists"*) continue ;;
+		*": only 1024 files of editors, of 64 MiB in total, are kept") errno=ENOSPC ;;
+		*": only in memory; lost at the unmount") continue ;;
 		*) die "$1: the log has: $line" ;;
 		esac
 		foreign_refused "$1" $errno

@@ -157,6 +157,7 @@ FIXTURE_CASE(rename_onto_writable_name_commits)
 	assert_reads(p, A "/label", "new\n");
 	/* A late write must fail, not be lost. */
 	assert_int_equal(tree_write(p->tree, h, span_of("late\n"), 0, &who), -EIO);
+	assert_has(p, S "/errors", "Z entries/a: not written: the file was renamed to a name of the session (EIO)\n");
 	tree_release(p->tree, h);
 	assert_int_equal(put(p, S, "tmp", "one\n"), 0);
 	assert_int_equal(move(p, S, "tmp", S, "name"), 0);
@@ -232,7 +233,9 @@ FIXTURE_CASE(rename_to_scratch_name_fails_when_full)
 		more.attr.size = a.size + size;
 		tree_setattr(p->tree, a.node, NULL, &more, &a);
 	}
+	assert_has(p, S "/errors", "Z entries/a: only 1024 files of editors, of 64 MiB in total, are kept (ENOSPC)\n");
 	assert_int_equal(move(p, A, "label", A, "label~"), -ENOSPC);
+	assert_has(p, S "/errors", "Z entries/a/label~: only 1024 files");
 	assert_missing(p, A "/label~");
 	assert_int_equal(put(p, A, "old", ""), 0);
 	assert_int_equal(move(p, A, "label", A, "old"), -ENOSPC);

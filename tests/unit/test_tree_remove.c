@@ -106,6 +106,7 @@ FIXTURE_CASE(cleanup_after_refused_write_is_refused)
 	begin(p, ABC LABELS);
 	assert_int_equal(put(p, A, "label", "a\nb\n"), -EINVAL);
 	assert_int_equal(take_too(p, A, "label"), -EPERM);
+	assert_has(p, S "/errors", "Z entries/a/label: not removed: a write to it by this process failed (EPERM)\n");
 	assert_reads(p, A "/label", "one\n");
 
 	who.pid++;

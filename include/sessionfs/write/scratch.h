@@ -16,6 +16,7 @@ struct scratch;
 /* Ids here are numbers, never reused. The tree derives node ids from them. */
 struct scratch_attr {
 	uint64_t id;
+	node_t dir;
 	mode_t mode; /* type and permissions */
 	uid_t uid;
 	gid_t gid;
@@ -33,7 +34,7 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
                    struct span bytes, bool replace, struct scratch_attr *ret);
 int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scratch_attr *ret);
 int scratch_getattr(struct scratch *sc, uint64_t id, struct scratch_attr *ret);
-/* Sets mode, owner and times from `a`; not the size. */
+/* Sets mode, owner and times from `a`. */
 int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *a);
 
 /* Returns the file after `id` in the directory (0: the first), in creation order. */
@@ -53,8 +54,8 @@ int scratch_read(struct scratch *sc, uint64_t id, uint64_t off, size_t n, struct
  * must not vanish. */
 int scratch_write(struct scratch *sc, uint64_t id, struct span bytes, uint64_t off);
 int scratch_resize(struct scratch *sc, uint64_t id, uint64_t size);
-/* Records that the file must be synced once it is the value of a writable name. Returns its directory. */
-int scratch_sync(struct scratch *sc, uint64_t id, node_t *ret_dir);
+/* Records that the file must be synced once it is the value of a writable name. */
+void scratch_sync(struct scratch *sc, uint64_t id);
 /* The time after which a closed file counts as left over: editors remove theirs sooner. */
 #ifdef SESSIONFS_SMALL_LIMITS
 #define SCRATCH_LEFTOVER_MS 1000
