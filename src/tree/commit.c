@@ -312,9 +312,13 @@ static void commit_add_path(struct tree *t, struct node n, struct span entry, st
 		buf_addspan(out, entry);
 	else if (k->flags & LINK_TARGET_DIR)
 		commit_entry(t, n, out);
-	else
-		tree_list(t, tree_id(up), 0, TREE_NAMES, collect_node_name,
+	else {
+		/* Directories of branches and calls are listed in the order of their numbers. */
+		bool is_in_order = k->make.type == S_IFDIR && k->from->scope >= SCOPE_ENTRY;
+		uint64_t before = !is_in_order ? 0 : n.part > 0 ? n.part - 1 : n.entry;
+		tree_list(t, tree_id(up), COOKIE_DYNAMIC + before, TREE_NAMES, collect_node_name,
 		          &(struct node_name_search){tree_id(n), out});
+	}
 	if (out->n == start)
 		buf_addc(out, '?');
 }

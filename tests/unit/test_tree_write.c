@@ -2,6 +2,7 @@
 /* Writing through the tree, without a mount: every row of "Writing" in sessionfs(5), refusals, and the steps of
  * editors. After each step the lines added to the session file are compared. */
 #include "cases.h"
+#include "sessionfs/base/cancel.h"
 #include "write_fixture.h"
 
 /* ---- the rows of the table ---- */
@@ -402,6 +403,62 @@ FIXTURE_CASE(labels_takes_no_file)
 	assert_reads(p, S "/side", "x\n");
 	assert_reads(p, S "/name", "old\n");
 	assert_added(p, "");
+}
+
+struct checks {
+	unsigned n;
+	bool cancels;
+};
+
+static bool count_check(void *arg)
+{
+	struct checks *c = arg;
+	c->n++;
+	return c->cancels;
+}
+
+/* Or else `chmod -R` of all branches takes the square of their number. */
+FIXTURE_CASE(refusal_in_a_branch_lists_no_branches)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	struct checks checks = {0};
+	const struct cancel counted = {.is_cancelled = count_check, .arg = &checks};
+	struct tree_attr a;
+
+	buf_adds(&text, HEADER USER("0", null, "hi"));
+	for (unsigned i = 1; i < 300; i++)
+		buf_addf(&text, USER("%u", "0", "hi"), i);
+	begin(p, buf_cstr(&text));
+	node_t node = node_at(p, S "/branches/299/context.json");
+	cancel_set(&counted);
+	assert_int_equal(tree_setattr(p->tree, node, NULL, &(struct tree_setattr){.mode = true}, &a), -EPERM);
+	cancel_set(NULL);
+	assert_in_range(checks.n, 0, 100);
+	assert_has(p, S "/errors", "Z branches/299/context.json: this name cannot be changed");
+}
+
+/* Python writes the same bytes again: nothing written before is lost. */
+FIXTURE_CASE(interrupted_write_can_be_repeated)
+{
+	struct checks checks = {.cancels = true};
+	const struct cancel signal = {.is_cancelled = count_check, .arg = &checks};
+	struct tree_handle *h;
+
+	p->fresh_ms = 1;
+	begin(p, ABC INFO("i", "c", "First"));
+	assert_int_equal(tree_open_write(p->tree, node_at(p, S "/name"), false, &who, &h), 0);
+	write_at(p->file, O_APPEND, USER("d", "i", "hi"), sizeof USER("d", "i", "hi") - 1);
+	usleep(5000);
+	cancel_set(&signal);
+	int rc = tree_write(p->tree, h, SPAN_LIT("more"), TREE_END, &who);
+	cancel_set(NULL);
+	assert_true(checks.n > 0);
+	if (rc == -EINTR)
+		rc = tree_write(p->tree, h, SPAN_LIT("more"), TREE_END, &who);
+	assert_int_equal(rc, 0);
+	assert_int_equal(tree_flush(p->tree, h, &who), 0);
+	tree_release(p->tree, h);
+	assert_added(p, USER("d", "i", "hi") INFO("@0", "d", "First more"));
 }
 
 /* ---- old files, other writers ---- */
