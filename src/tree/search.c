@@ -150,7 +150,11 @@ static int hit_list_session(struct ctx *dir, const struct answer *h, size_t i, c
 	int rc = ctx_init(&c, dir->tree, n);
 	if (rc == 0)
 		rc = ctx_resolve(&c, l->want == TREE_ATTRS ? SCOPE_ENTRY : SCOPE_SLOT);
-	for (; rc == 0 && i < answer_count(h) && (e = answer_at(h, i)).slot == first.slot; i++) {
+	/* The session was replaced: the next answer includes its new file. */
+	bool is_gone = rc == -ESTALE;
+	for (rc = is_gone ? 0 : rc; rc == 0 && i < answer_count(h) && (e = answer_at(h, i)).slot == first.slot; i++) {
+		if (is_gone)
+			continue;
 		n.entry = e.entry;
 		buf_reset(&name);
 		hit_append_name(h, i, &name);
@@ -167,12 +171,8 @@ static int hit_list(struct ctx *dir, uint64_t cookie, const struct lister *l)
 	int rc;
 	const struct answer *h CLEANUP_ANSWER = query_answer(dir, &rc);
 	size_t i = (size_t)cookie;
-	while (h && rc == 0 && i < answer_count(h)) {
+	while (h && rc == 0 && i < answer_count(h))
 		rc = hit_list_session(dir, h, i, l, &i);
-		/* The session was replaced: the next answer includes its new file. */
-		if (rc == -ESTALE)
-			return 0;
-	}
 	return rc == 0 && h ? answer_missed_error(h) : rc < 0 ? rc : 0;
 }
 

@@ -40,17 +40,10 @@ static void *write_value(void *arg)
 }
 
 /* A replacement whose entries are in another order. */
-static const char other[] =
-    AS_IS(HEADER USER("new", null, "hi") USER("c", "new", "hi") USER("b", "c", "hi")
-    USER("a", "b", "hi"));
-
 static void replace(struct source_fixture *p)
 {
-	char next[200];
-	snprintf(next, sizeof next, "%s.next", p->file);
-	write_at(next, O_CREAT | O_TRUNC, other, sizeof other - 1);
-	assert_int_equal(rename(next, p->file), 0);
-	p->seen = sizeof other - 1;
+	replace_file(p, AS_IS(HEADER USER("new", null, "hi") USER("c", "new", "hi") USER("b", "c", "hi")
+	                USER("a", "b", "hi")));
 }
 
 /* The number of refused locks, and the error of a file system without locks. */
@@ -180,6 +173,40 @@ FIXTURE_CASE(name_never_disappears_during_replace)
 	while (pthread_tryjoin_np(thread, NULL) == EBUSY)
 		away += find(p, S, &a) == -ENOENT;
 	assert_int_equal(away, 0);
+}
+
+struct replacing {
+	struct source_fixture *p;
+	struct buf hits;
+};
+
+static int replace_at_first_hit(void *arg, struct span name, uint64_t cookie, node_t node, uint64_t ino, mode_t mode,
+                                const struct tree_attr *attr)
+{
+	struct replacing *r = arg;
+	if (name.p[0] != '0')
+		return 0;
+	if (r->hits.n == 0) {
+		replace(r->p);
+		usleep(5000);
+	}
+	return add_name(&r->hits, name, cookie, node, ino, mode, attr);
+}
+
+/* The hits of the sessions after it are listed. */
+FIXTURE_CASE(session_replaced_while_an_answer_is_listed)
+{
+	struct replacing r = {.p = p, .hits = BUF_INIT};
+	char path[200];
+	p->fresh_ms = 1;
+	for (char name = 'r'; name <= 't'; name += 2) {
+		snprintf(path, sizeof path, "%s/--p--/%c.jsonl", p->root, name);
+		put_file(path, name == 'r' ? HEADER USER("x", null, "hi 1") : HEADER USER("y", null, "hi 2"));
+	}
+	begin(p, ABC);
+	assert_int_equal(tree_list(p->tree, node_at(p, "search/hi"), 0, TREE_ATTRS, replace_at_first_hit, &r), 0);
+	assert_text(&r.hits, "0001 user hi 1 0005 user hi 2 ");
+	buf_release(&r.hits);
 }
 
 RUN_CASES(NULL, NULL)
