@@ -214,7 +214,7 @@ static int commit_handle(struct tree *t, struct tree_handle *h, bool sync)
 	else
 		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
 	/* The caller repeats an interrupted fsync, which needs the text again. */
-	if (rc != -EINTR || !sync)
+	if (rc != -EINTR)
 		stage_finish(&h->stage, rc);
 	if (rc < 0)
 		return rc;
@@ -296,6 +296,9 @@ int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *
 	rc = h->stage.error;
 	if (rc == 0 && h->stage.dirty && handle_close_commits(t, h, who))
 		rc = block_removals_on_error(t, h, commit_handle(t, h, h->synced), who);
+	/* No program repeats an interrupted close: its text must not be committed later. */
+	if (rc == -EINTR)
+		stage_finish(&h->stage, rc);
 	lock_rw_release(&h->lock);
 	return rc;
 }
