@@ -418,8 +418,8 @@ int commit_value(struct tree *t, struct node n, struct span entry, struct span t
 	struct buf now CLEANUP_BUF = BUF_INIT;
 	const struct writable *w = kind_writable(n);
 	/* Saving a file unchanged writes nothing, whatever the stored bytes. A file that does not exist reads as empty,
-	 * which is not always a value. */
-	if (tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 && (now.n > 0 || !w->form->clear_error) &&
+	 * which is not always a value; and a value can be a line break. */
+	if (tree_read(t, node_pack(n), 0, text.n + 2, &now) == 0 && (now.n > 0 ? text.n > 0 : !w->form->clear_error) &&
 	    span_eq(path_without_newline(buf_span(&now)), path_without_newline(text)))
 		return sync ? commit_sync(t, n, entry) : 0;
 	struct commit c CLEANUP(commit_release) = {.text = BUF_INIT};
