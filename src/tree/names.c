@@ -72,6 +72,12 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	                    &a);
 	if (rc < 0)
 		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_ROOM);
+	/* As after the close of a file, it is reported if it stays. Emacs keeps its locks as long as it edits. */
+	if (!is_emacs_lock) {
+		scratch_ref(t->scratch, a.id);
+		scratch_unref(t->scratch, a.id);
+		catalog_wake(t->catalog);
+	}
 	return tree_lookup(t, dir, name, ret);
 }
 

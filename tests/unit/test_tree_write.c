@@ -21,6 +21,9 @@ FIXTURE_CASE(white_space_clears_label)
 		assert_added(p, "");
 		end(p);
 	}
+	begin(p, ABC LABEL("l", "c", "b", "\n"));
+	assert_int_equal(put(p, B, "label", ""), 0);
+	assert_added(p, UNLABEL("@0", "l", "b"));
 }
 
 /* Labels are checked the same way however they are set; those set by name must also be names as labels/ shows them. */
@@ -403,6 +406,11 @@ FIXTURE_CASE(labels_takes_no_file)
 	assert_reads(p, S "/side", "x\n");
 	assert_reads(p, S "/name", "old\n");
 	assert_added(p, "");
+	/* One that stays is reported, and hidden by a label of that name. */
+	tree_report_leftovers(p->tree, INT64_MAX);
+	assert_has(p, S "/errors", "Z labels/Cu12ab9Z: only in memory; lost at the unmount\n");
+	assert_int_equal(put(p, B, "label", "Cu12ab9Z\n"), 0);
+	assert_lists(p, S "/labels", "Cu12ab9Z .hidden ");
 }
 
 struct checks {

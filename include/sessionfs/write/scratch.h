@@ -62,7 +62,7 @@ void scratch_sync(struct scratch *sc, uint64_t id);
 #else
 #define SCRATCH_LEFTOVER_MS 60000
 #endif
-/* Returns the next leftover file, each once; links never are. If it returns false, it lowers *next_ms (CLOCK_MONOTONIC)
+/* Returns the next leftover file, each once; one that was never open is none. If it returns false, it lowers *next_ms (CLOCK_MONOTONIC)
  * to the time when the next file can become one. */
 bool scratch_next_leftover(struct scratch *sc, int64_t now_ms, int64_t *next_ms, node_t *ret_dir, struct buf *ret_name);
 /* The file became the value of a writable name: it loses its own name, and later writes fail. */
