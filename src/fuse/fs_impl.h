@@ -18,7 +18,7 @@ struct handle {
 	struct tree_pinned *pinned;
 	struct tree_handle *writing;
 	unsigned users;    /* the open file itself, and each request that uses it */
-	bool is_discarded; /* what was written is not committed */
+	bool is_discarded; /* its text is not committed */
 };
 
 /* Open files by number, which detects invalid numbers. 0 is an open file without a handle. */

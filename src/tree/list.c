@@ -241,16 +241,6 @@ static int list_table_names(struct tree *t, node_t dir_id, uint64_t cookie, stru
 	return rc < 0 ? rc : l->dynamic->names.list(&c, cookie < COOKIE_DYNAMIC ? 0 : cookie - COOKIE_DYNAMIC, l);
 }
 
-static int list_all_names_of_dir(struct tree *t, node_t dir, uint64_t cookie, struct lister *l)
-{
-	if (cookie < COOKIE_SCRATCH) {
-		int rc = list_table_names(t, dir, cookie, l);
-		if (rc < 0 || *l->stopped)
-			return rc < 0 ? rc : 0;
-	}
-	return list_scratch(t, dir, cookie, l);
-}
-
 int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, tree_emit emit, void *arg)
 {
 	int deferred = deferred_begin();
@@ -258,8 +248,10 @@ int tree_list(struct tree *t, node_t dir, uint64_t cookie, enum tree_want want, 
 	struct lister l = {emit, arg, want, &stopped, &emitted, NULL};
 	int rc;
 	/* The caller gets the names listed so far, and continues after them. */
-	do
-		rc = list_all_names_of_dir(t, dir, cookie, &l);
-	while (!emitted && tree_retarget_node(t, &rc, &dir));
+	do {
+		rc = cookie < COOKIE_SCRATCH ? list_table_names(t, dir, cookie, &l) : 0;
+		if (rc >= 0)
+			rc = stopped ? 0 : list_scratch(t, dir, cookie, &l);
+	} while (!emitted && tree_retarget_node(t, &rc, &dir));
 	return deferred_end(deferred, rc);
 }

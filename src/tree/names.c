@@ -72,12 +72,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	                    &a);
 	if (rc < 0)
 		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_ROOM);
-	/* As after the close of a file, it is reported if it stays. Emacs keeps its locks as long as it edits. */
-	if (!is_emacs_lock) {
-		scratch_ref(t->scratch, a.id);
-		scratch_unref(t->scratch, a.id);
-		catalog_wake(t->catalog);
-	}
+	catalog_wake(t->catalog);
 	return tree_lookup(t, dir, name, ret);
 }
 
@@ -119,7 +114,6 @@ static int removal_refuse(struct tree *t, node_t dir, struct span name, int err,
 static int tree_unlink_once(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
 {
 	struct tree_attr a;
-	node_t home;
 	const char *why = REFUSE_NO_REMOVAL;
 	int rc = commit_dir_allowed(t, dir, &why);
 	if (rc < 0)
@@ -131,11 +125,9 @@ static int tree_unlink_once(struct tree *t, node_t dir, struct span name, const 
 		return -EISDIR;
 	struct node n = tree_node(a.node);
 	rc = check_removal_block(t, dir, name, n, who);
-	if (rc == 0 && node_is_scratch(n))
-		rc = scratch_home(t, dir, &home);
 	if (rc < 0)
 		return rc;
-	return node_is_scratch(n) ? scratch_unlink(t->scratch, home, name) : unlink_value(t, dir, name, n);
+	return node_is_scratch(n) ? scratch_unlink(t->scratch, scratch_id(a.node)) : unlink_value(t, dir, name, n);
 }
 
 int tree_unlink(struct tree *t, node_t dir, struct span name, const struct tree_caller *who)
@@ -172,12 +164,6 @@ int64_t tree_report_leftovers(struct tree *t, int64_t now_ms)
 
 /* --- rename -------------------------------------------------------------------------- */
 
-static int scratch_read_all(struct tree *t, uint64_t id, struct buf *out)
-{
-	int rc = scratch_read(t->scratch, id, 0, SIZE_MAX, out);
-	return rc < 0 ? rc : buf_err(out);
-}
-
 /* A rename must not fail with EINVAL: mv reads that as "a directory cannot be moved into itself". */
 static int rename_errno(int rc)
 {
@@ -191,7 +177,7 @@ static int rename_to_value(struct tree *t, uint64_t id, struct node to)
 	struct scratch_attr a;
 	int rc = scratch_getattr(t->scratch, id, &a);
 	if (rc == 0)
-		rc = scratch_read_all(t, id, &text);
+		rc = scratch_read(t->scratch, id, 0, SIZE_MAX, &text);
 	if (rc == 0)
 		rc = commit_value(t, to, (struct span){NULL, 0}, buf_span(&text), a.synced);
 	if (rc < 0)
@@ -205,7 +191,7 @@ static int rename_to_value(struct tree *t, uint64_t id, struct node to)
 static int rename_link(struct tree *t, uint64_t id, const struct writable *w, node_t dir, struct span to_name)
 {
 	struct buf target CLEANUP_BUF = BUF_INIT;
-	int rc = scratch_read_all(t, id, &target);
+	int rc = scratch_read(t->scratch, id, 0, SIZE_MAX, &target);
 	const char *to = buf_cstr(&target);
 	if (rc < 0 || !to)
 		return rc < 0 ? rc : -ENOMEM;
@@ -229,11 +215,10 @@ static int check_rename_target(struct tree *t, node_t dir, struct span name, mod
 	return commit_side_name(t, dir, name, type, ret_home);
 }
 
-static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t dir, struct span name, node_t to_dir,
-                          struct span to_name)
+static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t to_dir, struct span to_name)
 {
 	struct node to;
-	node_t home, to_home;
+	node_t home;
 	uint64_t id = scratch_id(from->node);
 	bool link = S_ISLNK(from->mode);
 	const struct writable *w = link ? writable_link(to_dir, to_name, &to) : NULL;
@@ -241,10 +226,8 @@ static int rename_scratch(struct tree *t, const struct tree_attr *from, node_t d
 		return rename_link(t, id, w, to_dir, to_name);
 	if (!link && tree_writable_name(to_dir, to_name, &to) && kind_writable(to)->form)
 		return rename_to_value(t, id, to);
-	int rc = check_rename_target(t, to_dir, to_name, from->mode & S_IFMT, &to_home);
-	if (rc == 0)
-		rc = scratch_home(t, dir, &home);
-	return rc < 0 ? rc : scratch_rename(t->scratch, home, name, to_home, to_name);
+	int rc = check_rename_target(t, to_dir, to_name, from->mode & S_IFMT, &home);
+	return rc < 0 ? rc : scratch_rename(t->scratch, id, home, to_name);
 }
 
 /* Renames a writable file to a scratch name: a copy of its text stays there, and its own name disappears until it is
@@ -263,6 +246,7 @@ static int rename_to_scratch(struct tree *t, const struct tree_attr *from, node_
 	rc = scratch_create(t->scratch, home, to_name, from->mode, from->uid, from->gid, buf_span(&text), true, &copy);
 	if (rc < 0)
 		return commit_refuse_denied(t, to_dir, to_name, rc, REFUSE_NO_ROOM);
+	catalog_wake(t->catalog);
 	state_hide(t, n);
 	return 0;
 }
@@ -284,7 +268,7 @@ int tree_rename(struct tree *t, node_t dir, struct span name, node_t to_dir, str
 		return rc < 0 ? rc : -EEXIST;
 	struct node n = tree_node(from.node);
 	if (node_is_scratch(n))
-		return rename_scratch(t, &from, dir, name, to_dir, to_name);
+		return rename_scratch(t, &from, to_dir, to_name);
 	const struct writable *w = kind_writable(n);
 	if (w && w->rename && to_dir == dir)
 		return rename_errno(w->rename(t, n, dir, to_name));

@@ -213,7 +213,6 @@ static int commit_handle(struct tree *t, struct tree_handle *h, bool sync)
 		rc = 0;
 	else
 		rc = commit_value(t, h->node, buf_span(&h->entry), buf_span(&h->stage.bytes), sync);
-	/* The caller repeats an interrupted fsync, which needs the text again. */
 	if (rc != -EINTR)
 		stage_finish(&h->stage, rc);
 	if (rc < 0)
@@ -285,22 +284,27 @@ int tree_handle_read(struct tree *t, struct tree_handle *h, uint64_t off, size_t
 	return buf_err(out);
 }
 
-int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *who)
+static int handle_flush(struct tree *t, struct tree_handle *h, bool is_close, const struct tree_caller *who)
 {
-	if (h->scratch)
-		return 0;
 	int rc = lock_rw_acquire(&h->lock, true);
 	if (rc < 0)
 		return rc;
 	handle_add_user(h, who);
 	rc = h->stage.error;
-	if (rc == 0 && h->stage.dirty && handle_close_commits(t, h, who))
-		rc = block_removals_on_error(t, h, commit_handle(t, h, h->synced), who);
-	/* No program repeats an interrupted close: its text must not be committed later. */
-	if (rc == -EINTR)
+	if (rc == 0 && h->stage.dirty && (!is_close || handle_close_commits(t, h, who)))
+		rc = block_removals_on_error(t, h, commit_handle(t, h, !is_close || h->synced), who);
+	else if (rc == 0 && !is_close)
+		rc = commit_sync(t, h->node, buf_span(&h->entry));
+	/* A program repeats an interrupted fsync, but not a close: the text must not be committed later. */
+	if (rc == -EINTR && is_close)
 		stage_finish(&h->stage, rc);
 	lock_rw_release(&h->lock);
 	return rc;
+}
+
+int tree_flush(struct tree *t, struct tree_handle *h, const struct tree_caller *who)
+{
+	return h->scratch ? 0 : handle_flush(t, h, true, who);
 }
 
 int tree_sync(struct tree *t, node_t node)
@@ -325,14 +329,7 @@ int tree_fsync(struct tree *t, struct tree_handle *h, const struct tree_caller *
 		int rc = scratch_getattr(t->scratch, h->scratch, &a);
 		return rc < 0 ? rc : tree_sync(t, scratch_dir_of(t, a.dir));
 	}
-	int rc = lock_rw_acquire(&h->lock, true);
-	if (rc < 0)
-		return rc;
-	rc = h->stage.error ? h->stage.error
-	     : h->stage.dirty ? block_removals_on_error(t, h, commit_handle(t, h, true), who)
-	                      : commit_sync(t, h->node, buf_span(&h->entry));
-	lock_rw_release(&h->lock);
-	return rc;
+	return handle_flush(t, h, false, who);
 }
 
 void tree_release(struct tree *t, struct tree_handle *h)

@@ -17,7 +17,7 @@ struct scratch_file {
 	struct buf name;  /* empty: unlinked */
 	struct buf bytes; /* a link's target */
 	unsigned open_count;
-	int64_t closed_ms; /* when it was last closed */
+	int64_t closed_ms; /* when it was created or last closed; 0: never reported */
 	bool is_retired, is_reported;
 };
 
@@ -125,6 +125,9 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 	    .id = ++sc->created_count, .dir = dir, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = bytes.n};
 	f->attr.mtime = clock_now(CLOCK_REALTIME);
 	f->attr.atime = f->attr.mtime;
+	/* Emacs keeps its locks, which are links, as long as it edits. */
+	if (!S_ISLNK(mode) || name.n < 2 || memcmp(name.p, ".#", 2) != 0)
+		f->closed_ms = clock_ms(CLOCK_MONOTONIC);
 	*sc->end = f;
 	sc->end = &f->next;
 	sc->files++;
@@ -191,22 +194,22 @@ void scratch_sync(struct scratch *sc, uint64_t id)
 		f->attr.synced = true;
 }
 
-int scratch_unlink(struct scratch *sc, node_t dir, struct span name)
+int scratch_unlink(struct scratch *sc, uint64_t id)
 {
 	LOCKED(&sc->lock);
-	struct scratch_file *f = scratch_by_name(sc, dir, name);
-	if (!f)
+	struct scratch_file *f = scratch_by_id(sc, id);
+	if (!f || f->name.n == 0)
 		return -ENOENT;
 	scratch_drop_name(sc, f);
 	return 0;
 }
 
-int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_dir, struct span to_name)
+int scratch_rename(struct scratch *sc, uint64_t id, node_t to_dir, struct span to_name)
 {
 	LOCKED(&sc->lock);
 	struct buf fresh CLEANUP_BUF = BUF_INIT;
-	struct scratch_file *f = scratch_by_name(sc, dir, name);
-	if (!f)
+	struct scratch_file *f = scratch_by_id(sc, id);
+	if (!f || f->name.n == 0)
 		return -ENOENT;
 	if (to_name.n > NAME_MAX)
 		return -ENAMETOOLONG;

@@ -77,8 +77,8 @@ FIXTURE_CASE(names_are_unique_in_a_directory)
 	assert_int_equal(create(sc, DIR_A, "4913", &a), -EEXIST);
 	assert_int_equal(found(sc, DIR_A, "4913"), one);
 	assert_int_equal(found(sc, DIR_B, "4913"), two);
-	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("4913")), 0);
-	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("4913")), -ENOENT);
+	assert_int_equal(scratch_unlink(sc, found(sc, DIR_A, "4913")), 0);
+	assert_int_equal(scratch_unlink(sc, found(sc, DIR_A, "4913")), -ENOENT);
 	assert_int_equal(scratch_getattr(sc, one, &a), -ESTALE);
 	assert_int_equal(found(sc, DIR_B, "4913"), two);
 	/* Ids are not reused. */
@@ -163,7 +163,7 @@ FIXTURE_CASE(number_and_bytes_are_limited)
 	assert_int_equal(scratch_resize(sc, id, MOST_BYTES - 2), 0);
 	assert_int_equal(create_link(sc, "l", "to", &a), 0);
 	assert_int_equal(scratch_write(sc, id, span_of("x"), MOST_BYTES - 2), -ENOSPC);
-	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("l")), 0);
+	assert_int_equal(scratch_unlink(sc, found(sc, DIR_A, "l")), 0);
 	assert_int_equal(scratch_write(sc, id, span_of("x"), MOST_BYTES - 2), 0);
 	/* Truncation and removal free space. */
 	assert_int_equal(scratch_resize(sc, id, 0), 0);
@@ -172,7 +172,7 @@ FIXTURE_CASE(number_and_bytes_are_limited)
 	id = made(sc, DIR_A, "3");
 	assert_int_equal(create(sc, DIR_A, "4", &a), -ENOSPC);
 	assert_int_equal(scratch_write(sc, id, (struct span){text, MOST_BYTES}, 0), 0);
-	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("3")), 0);
+	assert_int_equal(scratch_unlink(sc, found(sc, DIR_A, "3")), 0);
 	id = made(sc, DIR_A, "4");
 	assert_int_equal(scratch_write(sc, id, (struct span){text, MOST_BYTES}, 0), 0);
 }
@@ -202,9 +202,9 @@ FIXTURE_CASE(overlong_names_are_refused)
 	name[256] = '\0';
 	assert_int_equal(create(sc, DIR_A, name, &a), -ENAMETOOLONG);
 	made(sc, DIR_A, "short");
-	assert_int_equal(scratch_rename(sc, DIR_A, span_of("short"), DIR_A, span_of(name)), -ENAMETOOLONG);
+	assert_int_equal(scratch_rename(sc, found(sc, DIR_A, "short"), DIR_A, span_of(name)), -ENAMETOOLONG);
 	assert_true(found(sc, DIR_A, "short"));
-	assert_int_equal(scratch_rename(sc, DIR_A, span_of("short"), DIR_A, span_of(name + 1)), 0);
+	assert_int_equal(scratch_rename(sc, found(sc, DIR_A, "short"), DIR_A, span_of(name + 1)), 0);
 	assert_true(found(sc, DIR_A, name + 1));
 }
 
@@ -216,7 +216,7 @@ FIXTURE_CASE(unlinked_file_lives_while_open)
 
 	assert_int_equal(scratch_ref(sc, id), 0);
 	assert_int_equal(scratch_ref(sc, id), 0);
-	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("a")), 0);
+	assert_int_equal(scratch_unlink(sc, found(sc, DIR_A, "a")), 0);
 	assert_int_equal(found(sc, DIR_A, "a"), 0);
 	assert_int_equal(scratch_write(sc, id, span_of("late"), 0), 0);
 	assert_bytes(sc, id, span_of("late"));
@@ -232,10 +232,10 @@ FIXTURE_CASE(rename_replaces_target)
 	struct scratch_attr a;
 	uint64_t one = made(sc, DIR_A, "one"), two = made(sc, DIR_B, "two");
 
-	assert_int_equal(scratch_rename(sc, DIR_A, span_of("one"), DIR_A, span_of("one")), 0);
-	assert_int_equal(scratch_rename(sc, DIR_A, span_of("none"), DIR_A, span_of("one")), -ENOENT);
+	assert_int_equal(scratch_rename(sc, found(sc, DIR_A, "one"), DIR_A, span_of("one")), 0);
+	assert_int_equal(scratch_rename(sc, found(sc, DIR_A, "none"), DIR_A, span_of("one")), -ENOENT);
 	assert_int_equal(found(sc, DIR_A, "one"), one);
-	assert_int_equal(scratch_rename(sc, DIR_A, span_of("one"), DIR_B, span_of("two")), 0);
+	assert_int_equal(scratch_rename(sc, found(sc, DIR_A, "one"), DIR_B, span_of("two")), 0);
 	assert_int_equal(found(sc, DIR_A, "one"), 0);
 	assert_int_equal(found(sc, DIR_B, "two"), one);
 	assert_int_equal(scratch_getattr(sc, two, &a), -ESTALE);
@@ -271,11 +271,11 @@ FIXTURE_CASE(listing_survives_removals)
 		buf_addspan(&all, buf_span(&name));
 		/* Continues after an entry that was removed in the meantime. */
 		if (a.id == m)
-			assert_int_equal(scratch_unlink(sc, DIR_A, span_of("m")), 0);
+			assert_int_equal(scratch_unlink(sc, found(sc, DIR_A, "m")), 0);
 	}
 	assert_true(span_is(buf_span(&all), "zma"));
-	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("z")), 0);
-	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("a")), 0);
+	assert_int_equal(scratch_unlink(sc, found(sc, DIR_A, "z")), 0);
+	assert_int_equal(scratch_unlink(sc, found(sc, DIR_A, "a")), 0);
 	assert_false(scratch_next(sc, DIR_A, 0, &name, &a));
 	made(sc, DIR_A, "again");
 	assert_true(scratch_next(sc, DIR_A, 0, &name, &a));
@@ -290,17 +290,17 @@ FIXTURE_CASE(leftovers_are_reported_once)
 	node_t dir;
 
 	uint64_t notes = made(sc, DIR_A, "notes"), gone = made(sc, DIR_A, "gone");
-	assert_int_equal(create_link(sc, "link", "x", &a), 0);
+	assert_int_equal(create_link(sc, ".#link", "x", &a), 0);
 	assert_int_equal(scratch_ref(sc, notes), 0);
 	assert_int_equal(scratch_ref(sc, gone), 0);
 	assert_false(scratch_next_leftover(sc, INT64_MAX, &next, &dir, &name));
 	assert_true(next == INT64_MAX);
 	scratch_unref(sc, notes);
 	scratch_unref(sc, gone);
-	assert_int_equal(scratch_unlink(sc, DIR_A, span_of("gone")), 0);
+	assert_int_equal(scratch_unlink(sc, found(sc, DIR_A, "gone")), 0);
 	assert_false(scratch_next_leftover(sc, now + SCRATCH_LEFTOVER_MS - 1, &next, &dir, &name));
 	assert_true(next >= now + SCRATCH_LEFTOVER_MS && next < INT64_MAX);
-	assert_int_equal(scratch_rename(sc, DIR_A, span_of("notes"), DIR_B, span_of("moved")), 0);
+	assert_int_equal(scratch_rename(sc, found(sc, DIR_A, "notes"), DIR_B, span_of("moved")), 0);
 	assert_true(scratch_next_leftover(sc, next, &next, &dir, &name));
 	assert_true(dir == DIR_B && span_is(buf_span(&name), "moved"));
 	scratch_ref(sc, notes);
@@ -330,7 +330,7 @@ FIXTURE_CASE(failed_allocations_change_nothing)
 	assert_true(failures >= 2);
 	assert_true(found(sc, DIR_A, "link"));
 	let_alloc_fail(1);
-	assert_int_equal(scratch_rename(sc, DIR_A, span_of("link"), DIR_B, span_of("a longer name than the first one")),
+	assert_int_equal(scratch_rename(sc, found(sc, DIR_A, "link"), DIR_B, span_of("a longer name than the first one")),
 	                 -ENOMEM);
 	assert_true(alloc_has_failed());
 	assert_true(found(sc, DIR_A, "link"));

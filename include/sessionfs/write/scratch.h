@@ -40,9 +40,10 @@ int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *
 /* Returns the file after `id` in the directory (0: the first), in creation order. */
 bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *ret_name, struct scratch_attr *ret);
 
-int scratch_unlink(struct scratch *sc, node_t dir, struct span name);
+/* -ENOENT: it has no name. */
+int scratch_unlink(struct scratch *sc, uint64_t id);
 /* Replaces a file with the new name. */
-int scratch_rename(struct scratch *sc, node_t dir, struct span name, node_t to_dir, struct span to_name);
+int scratch_rename(struct scratch *sc, uint64_t id, node_t to_dir, struct span to_name);
 
 /* Counts opens: an unlinked file is freed with the last one. */
 int scratch_ref(struct scratch *sc, uint64_t id);
@@ -62,7 +63,7 @@ void scratch_sync(struct scratch *sc, uint64_t id);
 #else
 #define SCRATCH_LEFTOVER_MS 60000
 #endif
-/* Returns the next leftover file, each once; one that was never open is none. If it returns false, it lowers *next_ms (CLOCK_MONOTONIC)
+/* Returns the next leftover file, each once; locks of Emacs never are. If it returns false, it lowers *next_ms (CLOCK_MONOTONIC)
  * to the time when the next file can become one. */
 bool scratch_next_leftover(struct scratch *sc, int64_t now_ms, int64_t *next_ms, node_t *ret_dir, struct buf *ret_name);
 /* The file became the value of a writable name: it loses its own name, and later writes fail. */
