@@ -68,8 +68,7 @@ int tree_symlink(struct tree *t, node_t dir, struct span name, const char *targe
 	rc = commit_side_name(t, dir, name, S_IFLNK, &home);
 	if (rc < 0)
 		return rc;
-	rc = scratch_create(t->scratch, home, name, S_IFLNK | 0777, who->uid, who->gid, span_of(target), false,
-	                    &a);
+	rc = scratch_create(t->scratch, home, name, S_IFLNK | 0777, who->uid, who->gid, span_of(target), false, &a);
 	if (rc < 0)
 		return commit_refuse_denied(t, dir, name, rc, REFUSE_NO_ROOM);
 	catalog_wake(t->catalog);

@@ -14,7 +14,7 @@
 #define HANDLE_USERS_MAX 8
 struct tree_handle {
 	struct tree_handle *next; /* next one open for writing; under state_lock */
-	struct rwlock lock; /* a commit holds it, and can wait for other programs */
+	struct rwlock lock;       /* a commit holds it, and can wait for other programs */
 	struct node node;
 	uint64_t scratch;             /* the scratch file's id; 0: a writable file */
 	_Atomic bool is_refused;      /* the refusal of a write to the scratch file was reported */

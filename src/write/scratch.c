@@ -122,7 +122,8 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
 		return -ENOMEM;
 	}
 	f->attr = (struct scratch_attr){
-	    .id = ++sc->created_count, .dir = dir, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = bytes.n};
+	    .id = ++sc->created_count, .mode = mode & (S_IFMT | SCRATCH_MODE), .uid = uid, .gid = gid, .size = bytes.n};
+	f->attr.dir = dir;
 	f->attr.mtime = clock_now(CLOCK_REALTIME);
 	f->attr.atime = f->attr.mtime;
 	/* Emacs keeps its locks, which are links, as long as it edits. */

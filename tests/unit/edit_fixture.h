@@ -14,7 +14,6 @@ static inline void assert_pattern(struct span text, const char *pattern)
 {
 	char ids[10][9] = {{0}};
 	const char *p = text.p, *end = text.p + text.n, *q = pattern;
-
 	while (*q && p < end) {
 		if (*q != '@') {
 			if (*p++ != *q++)

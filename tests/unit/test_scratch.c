@@ -17,7 +17,6 @@
 static int set_up(void **state)
 {
 	struct scratch *sc;
-
 	assert_int_equal(scratch_open(MOST_FILES, MOST_BYTES, &sc), 0);
 	*state = sc;
 	return 0;
@@ -42,7 +41,6 @@ static int create_link(struct scratch *sc, const char *name, const char *target,
 static uint64_t made(struct scratch *sc, node_t dir, const char *name)
 {
 	struct scratch_attr a;
-
 	assert_int_equal(create(sc, dir, name, &a), 0);
 	return a.id;
 }
@@ -52,7 +50,6 @@ static uint64_t found(struct scratch *sc, node_t dir, const char *name)
 {
 	struct scratch_attr a;
 	int rc = scratch_lookup(sc, dir, span_of(name), &a);
-
 	assert_true(rc == 0 || rc == -ENOENT);
 	return rc == 0 ? a.id : 0;
 }
@@ -61,7 +58,6 @@ static void assert_bytes(struct scratch *sc, uint64_t id, struct span bytes)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct scratch_attr a;
-
 	assert_int_equal(scratch_read(sc, id, 0, SIZE_MAX, &b), 0);
 	assert_true(span_eq(buf_span(&b), bytes));
 	assert_int_equal(scratch_getattr(sc, id, &a), 0);
@@ -72,7 +68,6 @@ FIXTURE_CASE(names_are_unique_in_a_directory)
 {
 	struct scratch_attr a;
 	uint64_t one = made(sc, DIR_A, "4913"), two = made(sc, DIR_B, "4913");
-
 	assert_int_not_equal(one, two);
 	assert_int_equal(create(sc, DIR_A, "4913", &a), -EEXIST);
 	assert_int_equal(found(sc, DIR_A, "4913"), one);
@@ -88,7 +83,6 @@ FIXTURE_CASE(names_are_unique_in_a_directory)
 FIXTURE_CASE(attributes)
 {
 	struct scratch_attr a, b;
-
 	assert_int_equal(create(sc, DIR_A, "a", &a), 0);
 	assert_int_equal(a.mode, S_IFREG | 0640);
 	assert_int_equal(a.uid, 7);
@@ -110,7 +104,6 @@ FIXTURE_CASE(attributes)
 FIXTURE_CASE(link_target)
 {
 	struct scratch_attr a;
-
 	assert_int_equal(create_link(sc, ".#label", "will@host.1", &a), 0);
 	assert_int_equal(a.size, 11);
 	assert_bytes(sc, a.id, span_of("will@host.1"));
@@ -120,7 +113,6 @@ FIXTURE_CASE(contents)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	uint64_t id = made(sc, DIR_A, "a");
-
 	assert_int_equal(scratch_write(sc, id, span_of("world"), 3), 0);
 	assert_bytes(sc, id, SPAN_LIT("\0\0\0world"));
 	assert_int_equal(scratch_write(sc, id, span_of("the"), 0), 0);
@@ -148,7 +140,6 @@ FIXTURE_CASE(number_and_bytes_are_limited)
 	struct scratch_attr a;
 	char text[MOST_BYTES + 1] = {0};
 	uint64_t id = made(sc, DIR_A, "0");
-
 	assert_int_equal(scratch_write(sc, id, (struct span){text, MOST_BYTES}, 0), 0);
 	assert_int_equal(scratch_write(sc, id, span_of("x"), MOST_BYTES), -ENOSPC);
 	assert_int_equal(scratch_write(sc, id, span_of("x"), MOST_BYTES - 1), 0);
@@ -197,7 +188,6 @@ FIXTURE_CASE(overlong_names_are_refused)
 {
 	struct scratch_attr a;
 	char name[257];
-
 	memset(name, 'n', sizeof name);
 	name[256] = '\0';
 	assert_int_equal(create(sc, DIR_A, name, &a), -ENAMETOOLONG);
@@ -213,7 +203,6 @@ FIXTURE_CASE(unlinked_file_lives_while_open)
 {
 	struct scratch_attr a;
 	uint64_t id = made(sc, DIR_A, "a");
-
 	assert_int_equal(scratch_ref(sc, id), 0);
 	assert_int_equal(scratch_ref(sc, id), 0);
 	assert_int_equal(scratch_unlink(sc, found(sc, DIR_A, "a")), 0);
@@ -231,7 +220,6 @@ FIXTURE_CASE(rename_replaces_target)
 {
 	struct scratch_attr a;
 	uint64_t one = made(sc, DIR_A, "one"), two = made(sc, DIR_B, "two");
-
 	assert_int_equal(scratch_rename(sc, found(sc, DIR_A, "one"), DIR_A, span_of("one")), 0);
 	assert_int_equal(scratch_rename(sc, found(sc, DIR_A, "none"), DIR_A, span_of("one")), -ENOENT);
 	assert_int_equal(found(sc, DIR_A, "one"), one);
@@ -246,7 +234,6 @@ FIXTURE_CASE(detached_file_refuses_writes)
 {
 	struct scratch_attr a;
 	uint64_t id = made(sc, DIR_A, "tmp");
-
 	assert_int_equal(scratch_write(sc, id, span_of("value"), 0), 0);
 	assert_int_equal(scratch_ref(sc, id), 0);
 	scratch_detach(sc, id);
@@ -262,7 +249,6 @@ FIXTURE_CASE(listing_survives_removals)
 {
 	CLEANUP_BUF struct buf name = BUF_INIT, all = BUF_INIT;
 	struct scratch_attr a;
-
 	made(sc, DIR_A, "z");
 	made(sc, DIR_B, "other");
 	uint64_t m = made(sc, DIR_A, "m");
@@ -288,7 +274,6 @@ FIXTURE_CASE(leftovers_are_reported_once)
 	int64_t now = clock_ms(CLOCK_MONOTONIC), next = INT64_MAX;
 	struct scratch_attr a;
 	node_t dir;
-
 	uint64_t notes = made(sc, DIR_A, "notes"), gone = made(sc, DIR_A, "gone");
 	assert_int_equal(create_link(sc, ".#link", "x", &a), 0);
 	assert_int_equal(scratch_ref(sc, notes), 0);
@@ -314,7 +299,6 @@ FIXTURE_CASE(failed_allocations_change_nothing)
 	struct scratch *other = NULL;
 	struct scratch_attr a;
 	unsigned failures = 0;
-
 	let_alloc_fail(1);
 	assert_int_equal(scratch_open(MOST_FILES, MOST_BYTES, &other), -ENOMEM);
 	assert_true(alloc_has_failed());
@@ -330,8 +314,8 @@ FIXTURE_CASE(failed_allocations_change_nothing)
 	assert_true(failures >= 2);
 	assert_true(found(sc, DIR_A, "link"));
 	let_alloc_fail(1);
-	assert_int_equal(scratch_rename(sc, found(sc, DIR_A, "link"), DIR_B, span_of("a longer name than the first one")),
-	                 -ENOMEM);
+	assert_int_equal(
+	    scratch_rename(sc, found(sc, DIR_A, "link"), DIR_B, span_of("a longer name than the first one")), -ENOMEM);
 	assert_true(alloc_has_failed());
 	assert_true(found(sc, DIR_A, "link"));
 	uint64_t id = made(sc, DIR_A, "file");

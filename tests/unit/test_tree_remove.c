@@ -15,7 +15,6 @@ static int look_at(void *arg, struct span name, uint64_t cookie, node_t node, ui
 	bool *any = arg;
 	const struct kind *k = kind_of(tree_node(node));
 	bool is_removable = !k || kind_is_removable(k);
-
 	if (*any && !is_removable)
 		fail_msg("%.*s is listed behind what can be removed", (int)name.n, name.p);
 	*any |= is_removable;
@@ -25,7 +24,6 @@ static int look_at(void *arg, struct span name, uint64_t cookie, node_t node, ui
 static void assert_removable_last(struct source_fixture *p, const char *path)
 {
 	bool any = false;
-
 	assert_int_equal(tree_list(p->tree, node_at(p, path), 0, TREE_ATTRS, look_at, &any), 0);
 	assert_true(any);
 }
@@ -137,7 +135,6 @@ FIXTURE_CASE(cleanup_after_refused_write_is_refused)
 FIXTURE_CASE(any_label_can_be_removed)
 {
 	struct tree_handle *h, *other;
-
 	begin(p, ABC LABEL("l", "c", "b", "\n"));
 	assert_int_equal(take(p, B, "label"), 0);
 	assert_missing(p, B "/label");

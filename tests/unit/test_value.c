@@ -13,7 +13,6 @@ static void assert_value(const struct value_form *kind, struct span text, const 
 {
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	const char *why = NULL;
-
 	assert_int_equal(value_parse(kind, text, &out, &why), 0);
 	assert_null(why);
 	if (!span_is(buf_span(&out), value))
@@ -24,7 +23,6 @@ static void assert_refused(const struct value_form *kind, struct span text, int 
 {
 	CLEANUP_BUF struct buf out = BUF_INIT;
 	const char *why = NULL;
-
 	assert_int_equal(value_parse(kind, text, &out, &why), rc);
 	assert_non_null(why);
 }
@@ -33,7 +31,6 @@ static int prefix(const struct value_form *kind, struct span text)
 {
 	const char *why = NULL;
 	int rc = value_check_prefix(kind, text, &why);
-
 	assert_true((rc < 0) == (why != NULL));
 	return rc;
 }
@@ -42,7 +39,6 @@ static int prefix(const struct value_form *kind, struct span text)
 static void fill(struct buf *b, size_t n, const char *after)
 {
 	char *p = buf_reserve(b, n);
-
 	assert_non_null(p);
 	memset(p, 'a', n);
 	b->n += n;
@@ -72,7 +68,6 @@ CASE(label_is_one_line)
 CASE(white_space_clears)
 {
 	static const char *const blank[] = {"\n", " ", " \t \n", BOM "\n", "\xc2\xa0\xe3\x80\x80\r\n", "\xe2\x80\x89"};
-
 	for (size_t i = 0; i < sizeof blank / sizeof *blank; i++) {
 		assert_value(&form_label, span_of(blank[i]), "");
 		assert_value(&form_name, span_of(blank[i]), "");
@@ -189,7 +184,6 @@ CASE(failed_allocations_are_reported)
 	const struct value_form *const forms[] = {&form_label, &form_name, &form_summary, &form_context, &form_table};
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	unsigned failures = 0;
-
 	fill(&text, 3000, "");
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		for (unsigned nth = 1;; nth++) {

@@ -11,7 +11,6 @@ enum { VIEWS = sizeof views / sizeof *views };
 static void read_view(struct source_fixture *p, const char *path, struct buf *out)
 {
 	struct tree_attr a;
-
 	buf_reset(out);
 	if (find(p, path, &a) == 0)
 		assert_int_equal(tree_read(p->tree, a.node, 0, 1 << 24, out), 0);
@@ -24,7 +23,6 @@ static void assert_views_are_new(struct source_fixture *p)
 {
 	/* The same source once more: this tree has rendered nothing yet. */
 	struct source_fixture fresh = *p;
-
 	assert_int_equal(begin_budget(&fresh, 64 << 20), 0);
 	for (size_t i = 0; i < VIEWS; i++) {
 		CLEANUP_BUF struct buf got = BUF_INIT, want = BUF_INIT;
@@ -121,7 +119,6 @@ FIXTURE_CASE(long_views_are_extended)
 {
 	enum { LONG = 700 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
-
 	buf_adds(&text, HEADER USER("m0", null, "zero"));
 	for (unsigned i = 1; i < LONG; i++)
 		buf_addf(&text, USER("m%u", "m%u", "said %u"), i, i - 1, i);
@@ -138,7 +135,6 @@ FIXTURE_CASE(long_views_are_extended)
 FIXTURE_CASE(view_without_memory_is_rendered_again)
 {
 	unsigned failed = 0;
-
 	p->fresh_ms = 1;
 	begin(p, HEADER USER("a", null, "one") USER("b", "a", "two"));
 	node_t node = node_at(p, S "/transcript.md"); /* looking it up again would render it */
@@ -165,7 +161,6 @@ FIXTURE_CASE(pinned_text_of_a_removed_session_stays)
 	CLEANUP_BUF struct buf want = BUF_INIT, got = BUF_INIT;
 	struct tree_pinned *pinned;
 	struct tree_attr a;
-
 	p->fresh_ms = 1;
 	begin(p, HEADER USER("a", null, "one"));
 	read_view(p, views[0], &want);
@@ -189,7 +184,6 @@ FIXTURE_CASE(pinned_text_of_a_removed_session_stays)
 FIXTURE_CASE(pin_without_memory_fails)
 {
 	unsigned failed = 0;
-
 	p->fresh_ms = 1;
 	begin(p, HEADER USER("a", null, "one"));
 	node_t node = node_at(p, views[0]);
@@ -213,7 +207,6 @@ FIXTURE_CASE(pieces_make_the_whole_text)
 {
 	CLEANUP_BUF struct buf whole = BUF_INIT;
 	struct tree_pinned *pinned;
-
 	p->fresh_ms = 1;
 	begin(p, HEADER USER("a", null, "one"));
 	assert_int_equal(tree_pin(p->tree, node_at(p, S "/all.txt"), &pinned), 0);

@@ -29,7 +29,6 @@ static inline int begin_budget(struct source_fixture *p, size_t budget)
 	const struct catalog_options o = {.budget = &p->budget};
 	p->budget = (struct budget)BUDGET_INIT(budget);
 	int rc = catalog_open(p->root, &o, &p->catalog);
-
 	if (rc == 0)
 		rc = cache_open(&p->budget, &p->cache);
 	if (rc == 0)
@@ -42,7 +41,6 @@ static inline void read_pieces(struct source_fixture *p, const char *path, size_
 {
 	struct tree_attr a;
 	size_t n;
-
 	assert_int_equal(tree_resolve(p->tree, path, true, &a), 0);
 	do {
 		n = out->n;

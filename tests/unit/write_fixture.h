@@ -36,7 +36,6 @@ static inline void begin_mode(struct source_fixture *p, const char *text, mode_t
 {
 	const struct catalog_options o = {.budget = &p->budget, .fresh_ms = p->fresh_ms};
 	struct tree_options t = {.read_only = read_only};
-
 	put_file(p->file, text);
 	assert_int_equal(chmod(p->file, mode), 0);
 	p->seen = strlen(text);
@@ -68,7 +67,6 @@ static inline int set_up(void **state)
 {
 	struct source_fixture *p = calloc(1, sizeof *p);
 	char dir[128];
-
 	assert_non_null(p);
 	/* Syncing would take most of these tests' time. */
 	snprintf(p->root, sizeof p->root, "%s/sessionfs-write-XXXXXX",
@@ -84,7 +82,6 @@ static inline int set_up(void **state)
 static inline int tear_down(void **state)
 {
 	struct source_fixture *p = *state;
-
 	end(p);
 	remove_all(p->root);
 	free(p);
@@ -118,7 +115,6 @@ static inline int find(struct source_fixture *p, const char *path, struct tree_a
 static inline node_t node_at(struct source_fixture *p, const char *path)
 {
 	struct tree_attr a;
-
 	if (find(p, path, &a) != 0)
 		fail_msg("%s is not there", path);
 	return a.node;
@@ -127,7 +123,6 @@ static inline node_t node_at(struct source_fixture *p, const char *path)
 static inline void assert_mode(struct source_fixture *p, const char *path, mode_t mode)
 {
 	struct tree_attr a;
-
 	assert_int_equal(find(p, path, &a), 0);
 	assert_int_equal(a.mode, mode);
 }
@@ -135,7 +130,6 @@ static inline void assert_mode(struct source_fixture *p, const char *path, mode_
 static inline void assert_missing(struct source_fixture *p, const char *path)
 {
 	struct tree_attr a;
-
 	assert_int_equal(find(p, path, &a), -ENOENT);
 }
 
@@ -143,7 +137,6 @@ static inline void assert_reads(struct source_fixture *p, const char *path, cons
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct tree_attr a;
-
 	if (find(p, path, &a) != 0)
 		fail_msg("%s is not there", path);
 	if (S_ISLNK(a.mode))
@@ -157,7 +150,6 @@ static inline void assert_reads(struct source_fixture *p, const char *path, cons
 static inline void assert_has(struct source_fixture *p, const char *path, const char *text)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	assert_int_equal(tree_read(p->tree, node_at(p, path), 0, 1 << 20, &b), 0);
 	if (!memmem(b.p, b.n, text, strlen(text)))
 		fail_msg("\"%s\" is not in \"%.*s\"", text, (int)b.n, b.p);
@@ -189,7 +181,6 @@ static inline void wait_seen(struct source_fixture *p)
 static inline void assert_lists(struct source_fixture *p, const char *path, const char *names)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	assert_int_equal(tree_list(p->tree, node_at(p, path), 0, TREE_ATTRS, add_name, &b), 0);
 	assert_text(&b, names);
 }
@@ -199,7 +190,6 @@ static inline void level_times(struct buf *b)
 {
 	static const char key[] = "\"timestamp\":\"", time[] = "2026-01-02T03:04:05.678Z";
 	size_t i = 0;
-
 	for (char *at; i < b->n && (at = memmem(b->p + i, b->n - i, key, sizeof key - 1));) {
 		i = (size_t)(at - b->p) + sizeof key - 1;
 		assert_true(i + sizeof time <= b->n);
@@ -212,7 +202,6 @@ static inline void level_times(struct buf *b)
 static inline void assert_added(struct source_fixture *p, const char *pattern)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-
 	assert_true(read_file(p->file, &b));
 	assert_true(b.n >= p->seen);
 	level_times(&b);
@@ -226,7 +215,6 @@ static inline int open_in(struct source_fixture *p, node_t dir, const char *name
                           struct tree_handle **ret)
 {
 	struct tree_attr a;
-
 	if (!exclusive && tree_lookup(p->tree, dir, span_of(name), &a) == 0)
 		return tree_open_write(p->tree, a.node, true, &who, ret);
 	return tree_create(p->tree, dir, span_of(name), 0644, exclusive, true, &who, ret, &a);
@@ -243,7 +231,6 @@ static inline int put_bytes(struct source_fixture *p, const char *dir, const cha
 {
 	struct tree_handle *h;
 	int rc = open_create(p, dir, name, false, &h);
-
 	if (rc < 0)
 		return rc;
 	rc = tree_flush(p->tree, h, &who);
@@ -262,7 +249,6 @@ static inline int put(struct source_fixture *p, const char *dir, const char *nam
 static inline int make_link(struct source_fixture *p, const char *dir, const char *name, const char *target)
 {
 	struct tree_attr a;
-
 	return tree_symlink(p->tree, node_at(p, dir), span_of(name), target, &who, &a);
 }
 
@@ -289,7 +275,6 @@ static inline int move(struct source_fixture *p, const char *dir, const char *na
 static inline int force_link(struct source_fixture *p, const char *dir, const char *name, const char *target)
 {
 	int rc = make_link(p, dir, name, target);
-
 	if (rc != -EEXIST)
 		return rc;
 	rc = make_link(p, dir, "Cu12ab9Z", target);

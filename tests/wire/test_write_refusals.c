@@ -72,34 +72,22 @@ WIRED(i7_dropped_errors_are_notified)
 
 WIRED(refused_write_appends_nothing)
 {
-	static char long_text[5000];
-	static const struct {
-		const char *text;
-		size_t n;
-		int rc;
-	} bad[] = {
-	    {"two\nlines", 9, -EINVAL}, {"a\0b", 3, -EINVAL}, {"\xff\xfe", 2, -EINVAL}, {long_text, 4097, -EFBIG}};
-	memset(long_text, 'x', sizeof long_text);
+	static char long_text[4098];
+	memset(long_text, 'x', sizeof long_text - 1);
 	assert_false(is_there(w, SESSION, "errors"));
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+	for (int is_long = 0; is_long < 2; is_long++) {
+		const int rc = is_long ? -EFBIG : -EINVAL;
 		struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
-		assert_int_equal(put_bytes(w, o, 0, bad[i].text, bad[i].n), bad[i].rc);
+		assert_int_equal(put(w, o, 0, is_long ? long_text : "two\nlines"), rc);
 		/* From here on the handle refuses writes. */
-		assert_int_equal(put(w, o, 0, "good\n"), bad[i].rc);
-		assert_int_equal(set_size(w, o.node, o.fh, 0), bad[i].rc);
-		assert_int_equal(sync_file(w, o), bad[i].rc);
-		assert_int_equal(shut(w, o), bad[i].rc);
+		assert_int_equal(put(w, o, 0, "good\n"), rc);
+		assert_int_equal(set_size(w, o.node, o.fh, 0), rc);
+		assert_int_equal(sync_file(w, o), rc);
+		assert_int_equal(shut(w, o), rc);
 		assert_reads(w, LABELLED "/label", "counting\n");
 	}
 	assert_nothing_added(w);
-	struct opened errors = must_open(w, SESSION "/errors", O_RDONLY);
-	static struct reply r;
-	assert_int_equal(wire_read(w, errors.node, errors.fh, 0, 4096, &r), 0);
-	r.p[r.n] = '\0';
-	assert_non_null(strstr(r.p, "entries/aaaa0002/label"));
-	assert_non_null(strstr(r.p, "a label is one line"));
-	assert_non_null(strstr(r.p, "too long"));
-	release(w, errors);
+	assert_true(is_there(w, SESSION, "errors"));
 }
 
 static void *refused_thread(void *arg)
@@ -121,9 +109,6 @@ WIRED(refused_removal_blocks_others)
 	assert_int_equal(wire_call(w, FUSE_RMDIR, wire_walk(w, "projects").nodeid, "home-w-app", 11, NULL), -EPERM);
 	w->pid = 0;
 	assert_int_equal(remove_too(w, LABELLED, "label"), -EPERM);
-	assert_int_equal(remove_too(w, SESSION "/labels", "counting"), -EPERM);
-	assert_int_equal(remove_too(w, SESSION, "name"), -EPERM);
-	assert_int_equal(remove_too(w, SESSION, "leaf"), -EPERM);
 	assert_nothing_added(w);
 	assert_int_equal(remove_name(w, LABELLED, "label"), 0);
 	assert_added(w, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
@@ -135,21 +120,13 @@ WIRED(create_errors)
 {
 	struct opened o;
 	static char name[400];
-	assert_int_equal(make(w, SESSION "/entries", "x", 0, &o), -EPERM);
-	assert_int_equal(make(w, "projects", "x", 0, &o), -EPERM);
-	assert_int_equal(make(w, FIRST_ENTRY, "text.md", 0, &o), -EPERM);
 	assert_int_equal(make(w, FIRST_ENTRY, "text.md", O_EXCL, &o), -EEXIST);
 	assert_int_equal(make(w, SESSION, "leaf", 0, &o), -EPERM);
 	assert_int_equal(link_to(w, FIRST_ENTRY, "label", "x"), -EPERM);
-	assert_int_equal(move(w, FIRST_ENTRY, "text.md", FIRST_ENTRY, "x", 0), -EPERM);
-	assert_int_equal(remove_name(w, FIRST_ENTRY, "text.md"), -EPERM);
 	assert_int_equal(remove_name(w, SESSION, "entries"), -EISDIR);
 	memset(name, 'n', sizeof name - 1);
 	assert_int_equal(make(w, FIRST_ENTRY, name, 0, &o), -ENAMETOOLONG);
-	assert_int_equal(link_to(w, SESSION, name, "x"), -ENAMETOOLONG);
 	assert_int_equal(link_to(w, SESSION "/labels", name, "../entries/aaaa0001"), -ENAMETOOLONG);
-	must_make(w, FIRST_ENTRY, "short");
-	assert_int_equal(move(w, FIRST_ENTRY, "short", FIRST_ENTRY, name, 0), -ENAMETOOLONG);
 	assert_nothing_added(w);
 }
 
@@ -159,14 +136,8 @@ STATE_CASE(read_only_mount_refuses_writes, setup_read_only, teardown)
 	struct fuse_open_out open;
 	uint64_t label = wire_walk(w, LABELLED "/label").nodeid;
 	assert_int_equal(make(w, FIRST_ENTRY, "label", 0, &o), -EROFS);
-	assert_int_equal(make(w, FIRST_ENTRY, "side", 0, &o), -EROFS);
 	assert_int_equal(wire_open_file(w, label, O_WRONLY, &open), -EROFS);
 	assert_int_equal(set_size(w, label, 0, 0), -EROFS);
-	assert_int_equal(remove_name(w, LABELLED, "label"), -EROFS);
-	assert_int_equal(remove_name(w, SESSION "/labels", "counting"), -EROFS);
-	assert_int_equal(link_to(w, SESSION "/labels", "x", "../entries/aaaa0001"), -EROFS);
-	assert_int_equal(move(w, SESSION "/labels", "counting", SESSION "/labels", "x", 0), -EROFS);
-	assert_int_equal(wire_walk(w, LABELLED "/label").attr.mode & 0222, 0);
 	/* The kernel remembers the answer and returns success to programs. */
 	assert_int_equal(sync_file(w, (struct opened){.node = label}), -ENOSYS);
 	assert_int_equal(sync_dir(w, SESSION), -ENOSYS);

@@ -75,19 +75,15 @@ static struct opened must_open(struct wire *w, const char *path, uint32_t flags)
 	return o;
 }
 
-static int put_bytes(struct wire *w, struct opened o, uint64_t off, const char *text, size_t n)
+static int put(struct wire *w, struct opened o, uint64_t off, const char *text)
 {
 	static struct reply r;
+	size_t n = strlen(text);
 	struct fuse_write_in in = {.fh = o.fh, .offset = off, .size = (uint32_t)n};
 	int rc = ask(w, FUSE_WRITE, o.node, &in, sizeof in, text, n, &r);
 	if (rc == 0)
 		assert_int_equal(((const struct fuse_write_out *)(const void *)r.p)->size, n);
 	return rc;
-}
-
-static int put(struct wire *w, struct opened o, uint64_t off, const char *text)
-{
-	return put_bytes(w, o, off, text, strlen(text));
 }
 
 static int flush(struct wire *w, struct opened o)

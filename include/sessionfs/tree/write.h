@@ -29,8 +29,7 @@ int tree_open_write(struct tree *t, node_t node, bool truncate, const struct tre
                     struct tree_handle **ret);
 int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool exclusive, bool truncate,
                 const struct tree_caller *who, struct tree_handle **ret, struct tree_attr *ret_attr);
-/* For O_APPEND, the offset TREE_END is the end of the text; the kernel asks for the end of a size that can be stale. A
- * scratch file has no such offset: its size is always current. */
+/* The offset of O_APPEND, except in a scratch file: the kernel asks for the end of a size that can be stale. */
 #define TREE_END UINT64_MAX
 int tree_write(struct tree *t, struct tree_handle *h, struct span bytes, uint64_t off, const struct tree_caller *who);
 /* Appends up to n bytes at off of the text that the handle reads back. */

@@ -28,8 +28,8 @@ struct scratch_attr {
 int scratch_open(size_t most_files, size_t most_bytes, struct scratch **ret);
 void scratch_close(struct scratch *sc);
 
-/* Creates a file with these bytes, or a link with this target. Returns -EEXIST, unless it may `replace` the file of that
- * name; -ENAMETOOLONG; or -ENOSPC past the limits. */
+/* Creates a file with these bytes, or a link with this target. Returns -EEXIST, unless it may `replace` the file of
+ * that name; -ENAMETOOLONG; or -ENOSPC past the limits. */
 int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode, uid_t uid, gid_t gid,
                    struct span bytes, bool replace, struct scratch_attr *ret);
 int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scratch_attr *ret);
@@ -63,8 +63,8 @@ void scratch_sync(struct scratch *sc, uint64_t id);
 #else
 #define SCRATCH_LEFTOVER_MS 60000
 #endif
-/* Returns the next leftover file, each once; locks of Emacs never are. If it returns false, it lowers *next_ms (CLOCK_MONOTONIC)
- * to the time when the next file can become one. */
+/* Returns the next leftover file, each once; locks of Emacs never are. If it returns false, it lowers *next_ms
+ * (CLOCK_MONOTONIC) to the time when the next file can become one. */
 bool scratch_next_leftover(struct scratch *sc, int64_t now_ms, int64_t *next_ms, node_t *ret_dir, struct buf *ret_name);
 /* The file became the value of a writable name: it loses its own name, and later writes fail. */
 void scratch_detach(struct scratch *sc, uint64_t id);
