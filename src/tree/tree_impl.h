@@ -415,8 +415,8 @@ static inline node_t scratch_node(uint64_t id)
 	return node_mix((node_t)KIND_SCRATCH << (64 - NODE_KIND_BITS) | id);
 }
 
-/* The home of the scratch files of a directory: they belong to the place of its session, since another file can take
- * that. Returns 0, -ENOENT if the directory has none, or another negative errno. */
+/* Where a directory's scratch files are: they belong to the place of its session, since another file can take that.
+ * -ENOENT: it has none. */
 int scratch_home(struct tree *t, node_t dir, node_t *ret);
 /* Returns the directory that has this home now. */
 node_t scratch_dir_of(struct tree *t, node_t home);

@@ -295,9 +295,9 @@ static int handle_flush(struct tree *t, struct tree_handle *h, bool is_close, co
 		rc = block_removals_on_error(t, h, commit_handle(t, h, !is_close || h->synced), who);
 	else if (rc == 0 && !is_close)
 		rc = commit_sync(t, h->node, buf_span(&h->entry));
-	/* A program repeats an interrupted fsync, but not a close: the text must not be committed later. */
+	/* A program repeats an interrupted fsync, but not a close: no part of the text must be committed later. */
 	if (rc == -EINTR && is_close)
-		stage_finish(&h->stage, rc);
+		stage_finish(&h->stage, -EIO);
 	lock_rw_release(&h->lock);
 	return rc;
 }

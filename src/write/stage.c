@@ -37,10 +37,9 @@ void stage_release(struct stage *st)
 	buf_release(&st->bytes);
 }
 
-/* EINTR must not stick: an interrupted caller tries again. */
 static int stage_fail(struct stage *st, int rc)
 {
-	st->error = rc == -EINTR ? 0 : rc;
+	st->error = rc;
 	st->dirty = st->was_written = false;
 	st->written_end = st->json_size = 0;
 	buf_release(&st->bytes);

@@ -221,22 +221,6 @@ CASE(failed_commit_discards_text)
 	assert_int_equal(put_bytes(&st, SPAN_LIT("a"), 0, &whole), -ENOSPC);
 }
 
-/* The write is discarded, and can be repeated. */
-CASE(interrupted_commit_can_be_repeated)
-{
-	CLEANUP(stage_release) struct stage st = stage_of(&form_label, "", true);
-	bool whole;
-	assert_int_equal(put_bytes(&st, SPAN_LIT("one\n"), 0, &whole), 0);
-	stage_finish(&st, -EINTR);
-	assert_int_equal(st.error, 0);
-	assert_false(st.was_written);
-	assert_bytes(&st, SPAN_LIT(""));
-	assert_int_equal(put_bytes(&st, SPAN_LIT("one\n"), 0, &whole), 0);
-	assert_true(whole);
-	assert_true(st.was_written);
-	assert_bytes(&st, SPAN_LIT("one\n"));
-}
-
 /* A table is checked as a whole. */
 CASE(table_is_judged_as_a_whole)
 {

@@ -456,6 +456,7 @@ FIXTURE_CASE(interrupted_write_can_be_repeated)
 	cancel_set(&signal);
 	assert_int_equal(tree_flush(p->tree, h, &who), -EINTR);
 	cancel_set(NULL);
+	assert_int_equal(tree_write(p->tree, h, SPAN_LIT("more"), TREE_END, &who), -EIO);
 	tree_release(p->tree, h);
 	assert_added(p, "");
 }

@@ -40,7 +40,6 @@ int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *
 /* Returns the file after `id` in the directory (0: the first), in creation order. */
 bool scratch_next(struct scratch *sc, node_t dir, uint64_t after, struct buf *ret_name, struct scratch_attr *ret);
 
-/* -ENOENT: it has no name. */
 int scratch_unlink(struct scratch *sc, uint64_t id);
 /* Replaces a file with the new name. */
 int scratch_rename(struct scratch *sc, uint64_t id, node_t to_dir, struct span to_name);

@@ -30,8 +30,7 @@ int stage_write(struct stage *st, struct span bytes, uint64_t off, bool *ret_who
 /* ftruncate. */
 int stage_resize(struct stage *st, uint64_t size, const char **ret_why);
 
-/* Ends a commit. On success the stage is clean and can be written again. On refusal its bytes are dropped. After -EINTR
- * they are dropped, too, but the same bytes can be written again. */
+/* Ends a commit. On success the stage is clean and can be written again. On refusal its bytes are dropped for good. */
 void stage_finish(struct stage *st, int verdict);
 
 #endif
