@@ -76,7 +76,6 @@ FIXTURE_CASE(blocks_read_back)
 				    "    \"text\": \"x\"\n"
 				    "  }\n"
 				    "]\n";
-
 	begin(p, ROLES);
 	assert_int_equal(put(p, S "/entries/s", "context.json", "\xef\xbb\xbf[ " TEXT_X "\r\n]"), 0);
 	assert_added(p,

@@ -106,21 +106,18 @@ FIXTURE_CASE(cleanup_after_refused_write_is_refused)
 	assert_int_equal(take_too(p, A, "label"), -EPERM);
 	assert_has(p, S "/errors", "Z entries/a/label: not removed: a write to it by this process failed (EPERM)\n");
 	assert_reads(p, A "/label", "one\n");
-
 	who.pid++;
 	assert_int_equal(put(p, A, "label", "a\nb\n"), -EINVAL);
 	assert_int_equal(put(p, A, "label", "three\n"), 0);
 	assert_int_equal(take_too(p, A, "label"), 0);
 	assert_added(p, LABEL("@0", "m", "a", "three") UNLABEL("@1", "@0", "a"));
 	assert_missing(p, A "/label");
-
 	/* So it does after a rename onto the name. */
 	assert_int_equal(put(p, A, "label", "a\nb\n"), -EINVAL);
 	assert_int_equal(put(p, A, "tmp", "four\n"), 0);
 	assert_int_equal(move(p, A, "tmp", A, "label"), 0);
 	assert_int_equal(take_too(p, A, "label"), 0);
 	assert_added(p, LABEL("@2", "@1", "a", "four") UNLABEL("@3", "@2", "a"));
-
 	/* When rm(1) succeeds, the name is gone. */
 	assert_int_equal(put(p, B, "label", "a\nb\n"), -EINVAL);
 	assert_int_equal(take(p, B, "label"), 0);
@@ -139,7 +136,6 @@ FIXTURE_CASE(any_label_can_be_removed)
 	assert_int_equal(take(p, B, "label"), 0);
 	assert_missing(p, B "/label");
 	assert_added(p, UNLABEL("@0", "l", "b"));
-
 	assert_int_equal(open_create(p, A, "label", true, &h), 0);
 	assert_int_equal(tree_write(p->tree, h, span_of("x\n"), 0, &who), 0);
 	assert_int_equal(tree_fsync(p->tree, h, &who), 0);
@@ -147,7 +143,6 @@ FIXTURE_CASE(any_label_can_be_removed)
 	assert_missing(p, A "/label");
 	tree_release(p->tree, h);
 	assert_added(p, LABEL("@1", "@0", "a", "x") UNLABEL("@2", "@1", "a"));
-
 	/* Created and removed before it is written: a write through the old handle fails, and a new file works. */
 	assert_int_equal(open_create(p, A, "label", true, &h), 0);
 	assert_int_equal(take(p, A, "label"), 0);

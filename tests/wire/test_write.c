@@ -187,9 +187,7 @@ WIRED(label_is_cleared_by_truncate_or_unlink)
 	assert_added(w, 1, "\"targetId\":\"aaaa0002\"}\n", NULL);
 	assert_false(is_there(w, LABELLED, "label"));
 	assert_false(is_there(w, SESSION "/labels", "counting"));
-
 	assert_int_equal(remove_name(w, LABELLED, "label"), -ENOENT);
-
 	assert_int_equal(remove_name(w, SESSION, "name"), 0);
 	assert_added(w, 1, JSON("name":""), NULL);
 	assert_nothing_added(w);
@@ -263,7 +261,6 @@ WIRED(links_in_labels)
 	assert_int_equal(link_to(w, SESSION "/labels", "size", "../entries/aaaa0001"), -EEXIST);
 	assert_int_equal(link_to(w, SESSION "/labels", "none", ""), -EINVAL);
 	assert_nothing_added(w);
-
 	assert_int_equal(move(w, SESSION "/labels", "size", SESSION "/labels", "how big", RENAME_NOREPLACE), 0);
 	assert_added(w, 1, JSON("label":"how big"), NULL);
 	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION "/labels", "counting", RENAME_NOREPLACE),
@@ -271,7 +268,6 @@ WIRED(links_in_labels)
 	assert_int_equal(move(w, SESSION "/labels", "how big", SESSION "/labels", "counting", RENAME_EXCHANGE),
 	                 -EINVAL);
 	assert_nothing_added(w);
-
 	/* As GNU ln -sfn: created next to it, moved over it. */
 	assert_int_equal(link_to(w, SESSION "/labels", "CuAbC123", "../entries/aaaa0003"), 0);
 	assert_links(w, SESSION "/labels/CuAbC123", "../entries/aaaa0003");
@@ -318,7 +314,6 @@ WIRED(i7_new_names_appear_in_listing)
 	assert_int_equal(valid, 60);
 	wire_list_away(w, entry);
 	assert_int_equal(wire_told(w, entry, NULL), 0);
-
 	/* Hidden for ten seconds. */
 	assert_int_equal(move(w, LABELLED, "label", LABELLED, "label~", 0), 0);
 	wire_list_away(w, entry);

@@ -28,7 +28,6 @@ WIRED(i5_refusal_notifies_before_reply)
 	wire_told(w, session, &valid);
 	assert_int_equal(valid, 60);
 	assert_false(is_listed(w, SESSION, "errors"));
-
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_told_of_refusal(w, session, put(w, o, 0, "two\nlines"));
 	assert_true(is_listed(w, SESSION, "errors"));
