@@ -199,11 +199,6 @@ int tree_create(struct tree *t, node_t dir, struct span name, mode_t mode, bool 
 
 /* --- the life of a stage --------------------------------------------------------------- */
 
-static int handle_refuse(struct tree *t, struct tree_handle *h, int rc, const char *why)
-{
-	return rc < 0 && why ? commit_refuse(t, h->node, buf_span(&h->entry), rc, why) : rc;
-}
-
 static int commit_handle(struct tree *t, struct tree_handle *h, bool sync)
 {
 	int rc;
@@ -236,7 +231,7 @@ static int write_staged(struct tree *t, struct tree_handle *h, struct span bytes
 	const char *why = NULL;
 	int rc = stage_write(&h->stage, bytes, off, &whole, &why);
 	if (rc < 0)
-		return handle_refuse(t, h, rc, why);
+		return why ? commit_refuse(t, h->node, buf_span(&h->entry), rc, why) : rc;
 	/* Shells check the error of a write but not of a close: so a line that looks whole is checked now as far as
 	 * possible. The flush appends it, since a second line can follow. */
 	if (whole)
@@ -353,18 +348,19 @@ void tree_release_uncommitted(struct tree *t, struct tree_handle *h)
 static int setattr_size(struct tree *t, node_t node, struct tree_handle *h, uint64_t size)
 {
 	struct node n = tree_node(node);
-	const struct tree_caller nobody = {0};
 	struct tree_handle *own = NULL;
 	const char *why = NULL;
 	if (node_is_scratch(n))
 		return scratch_refuse(t, scratch_id(node), h, scratch_resize(t->scratch, scratch_id(node), size));
-	int rc = h ? 0 : tree_open_write(t, node, false, &nobody, &own);
+	int rc = h ? 0 : tree_open_write(t, node, false, &(struct tree_caller){0}, &own);
 	if (rc < 0)
 		return rc;
 	h = h ? h : own;
 	rc = lock_rw_acquire(&h->lock, true);
 	if (rc == 0) {
-		rc = handle_refuse(t, h, stage_resize(&h->stage, size, &why), why);
+		rc = stage_resize(&h->stage, size, &why);
+		if (rc < 0 && why)
+			commit_refuse(t, h->node, buf_span(&h->entry), rc, why);
 		/* truncate(2) has no close that could commit. */
 		if (rc == 0 && own && h->stage.dirty)
 			rc = commit_handle(t, h, false);
