@@ -110,38 +110,39 @@ uint32_t session_first_kept(const struct session *s, uint32_t i, const struct re
 	return find_first_kept(s, i, r, &fine);
 }
 
-static bool add_entry_problems(const struct session *s, problem_records_t *to)
+static int add_entry_problems(const struct session *s, problem_records_t *to)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
-	bool ok = true;
 	struct record r;
+	int rc = 0;
 
-	for (uint32_t i = 0; ok && i < s->extent.entry_count; i++) {
+	for (uint32_t i = 0; rc == 0 && i < s->extent.entry_count; i++) {
 		const struct entry *e = session_entry_at(s, i);
-		if (!(e->flags & ENTRY_ADDRESSED) && e->id)
-			ok = problem_record_add(to, e->offset, e->line, REASON_DUPLICATE);
-		if (ok && e->flags & ENTRY_ORPHAN)
-			ok = problem_record_add(to, e->offset, e->line, REASON_ORPHAN);
-		if (ok && e->flags & ENTRY_CYCLE)
-			ok = problem_record_add(to, e->offset, e->line, REASON_CYCLE);
 		bool fine = true;
-		if (ok && e->type == RECORD_COMPACTION && session_load(s, i, &l, &r) == 0)
+		rc = e->type == RECORD_COMPACTION ? session_load(s, i, &l, &r) : cancel_check();
+		if (rc == 0 && e->type == RECORD_COMPACTION)
 			find_first_kept(s, i, &r, &fine);
-		if (ok && !fine)
-			ok = problem_record_add(to, e->offset, e->line, REASON_BAD_FIRST_KEPT);
+		if ((!(e->flags & ENTRY_ADDRESSED) && e->id &&
+		     !problem_record_add(to, e->offset, e->line, REASON_DUPLICATE)) ||
+		    (e->flags & ENTRY_ORPHAN && !problem_record_add(to, e->offset, e->line, REASON_ORPHAN)) ||
+		    (e->flags & ENTRY_CYCLE && !problem_record_add(to, e->offset, e->line, REASON_CYCLE)) ||
+		    (!fine && !problem_record_add(to, e->offset, e->line, REASON_BAD_FIRST_KEPT)))
+			return -ENOMEM;
 	}
-	return ok;
+	return rc;
 }
 
-static bool add_label_problems(const struct session *s, problem_records_t *to)
+static int add_label_problems(const struct session *s, problem_records_t *to)
 {
 	for (size_t k = 0; k < s->labels.list.n; k++) {
 		const struct entry *e = session_entry_at(s, s->labels.list.v[k].entry);
 		if (e->type == RECORD_LABEL && label_target(s, s->labels.list.v[k]) == NO_ENTRY &&
 		    !problem_record_add(to, e->offset, e->line, REASON_LABEL))
-			return false;
+			return -ENOMEM;
+		if (cancel_check() < 0)
+			return -EINTR;
 	}
-	return true;
+	return 0;
 }
 
 /* Adds what a provider refuses on the branch in use. pi sends no picture of an assistant, and empty content only of a
@@ -186,12 +187,12 @@ static int find_all_problems(const struct session *s)
 	for (size_t k = 0; k < s->faults.n; k++)
 		if (!problem_record_add(to, s->faults.v[k].offset, s->faults.v[k].line, s->faults.v[k].reason))
 			return -ENOMEM;
-	if (!add_entry_problems(s, to) || !add_label_problems(s, to))
-		return -ENOMEM;
 	if (s->extent.tail == TAIL_TORN &&
 	    !problem_record_add(to, s->extent.whole_end, s->extent.lines + 1, s->extent.tail_problem))
 		return -ENOMEM;
-	int rc = add_refused(s, to);
+	int rc = add_entry_problems(s, to);
+	rc = rc < 0 ? rc : add_label_problems(s, to);
+	rc = rc < 0 ? rc : add_refused(s, to);
 	if (rc < 0)
 		return rc;
 	if (to->n)
@@ -202,8 +203,8 @@ static int find_all_problems(const struct session *s)
 size_t session_problem_count(const struct session *s)
 {
 	/* What derives ids must not be called while problems are derived. */
-	if (session_has_edits(s))
-		ids_ensure(s);
+	if (session_has_edits(s) && ids_ensure(s) < 0)
+		return 0;
 	return derive_once(s, &s->derived->problems_at, find_all_problems) < 0 ? 0 : s->derived->problems.n;
 }
 

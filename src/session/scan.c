@@ -560,6 +560,7 @@ int session_scan(struct session *s, uint64_t size)
 {
 	const uint32_t before = s->extent.entry_count;
 	CLEANUP(scan_release) struct scan sc = {.s = s, .is_short = size - s->extent.end <= SHORT_SCAN};
+	int deferred = deferred_begin();
 
 	int rc = scan_check_tail(&sc, size);
 	if (rc == 0 && s->extent.tail != TAIL_INDEXED)
@@ -571,6 +572,8 @@ int session_scan(struct session *s, uint64_t size)
 		rc = ERROR_NO_SESSION;
 	if (rc == 0)
 		rc = session_link(s, before, &sc.pending);
+	/* If memory was short, a value can be missing from the index. */
+	rc = deferred_end(deferred, rc);
 	s->is_broken = rc < 0;
 	return rc < 0 ? rc : cancelled ? -EINTR : 0;
 }

@@ -28,7 +28,8 @@ int derive_once(const struct session *s, _Atomic uint64_t *made_at, int (*make)(
 		return 0;
 	lock_acquire(&s->derived->mutex);
 	if (atomic_load_explicit(made_at, memory_order_relaxed) != s->serial) {
-		rc = make(s);
+		int before = deferred_begin();
+		rc = deferred_end(before, make(s));
 		if (rc == 0)
 			atomic_store_explicit(made_at, s->serial, memory_order_release);
 	}

@@ -52,8 +52,8 @@ __typeof__(pread) *const sys_pread = failing_pread;
 static const char plain[] = AS_IS(HEADER USER("a", null, "hi")
     "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c1\",\"name\":\"bash\"}," PICTURE "]}}\n"
     MESSAGE("c", "b", "role":"toolResult","toolCallId":"c1") LABEL("d", "c", "a", "one") INFO("e", "d", "a name")
-    LABEL("f", "e", "c", "two") "{bad\n" USER("\u0067", "gone", "hi") CUSTOM(7, "a"));
-static const char more[] = USER("h", "a", "hi") LABEL("i", "h", "h", "three") "{bad\n";
+    LABEL("f", "e", "c", "two") COMPACTION("k", "a", "none") "{bad\n" USER("\u0067", "gone", "hi") CUSTOM(7, "a"));
+static const char more[] = AS_IS(USER("\u0068", "\u0061", "\u0020") LABEL("i", "h", "\u0068", "three") "{bad\n");
 
 static const struct {
 	bool reads;
@@ -131,12 +131,12 @@ static int say_names(struct session *s, struct buf *out)
 
 static int say_front(struct session *s, struct buf *out)
 {
-	static int (*const renders[])(const struct session *, struct buf *) = {render_header_json, render_title,
-	                                                                       render_problems};
-	int rc = render_info_json(s, "file", NULL, out);
+	static int (*const renders[])(const struct session *, struct buf *) = {render_problems, render_header_json,
+	                                                                       render_title};
+	int rc = 0;
 	for (size_t i = 0; i < COUNT(renders) && rc == 0; i++)
 		rc = renders[i](s, out);
-	return rc;
+	return rc < 0 ? rc : render_info_json(s, "file", NULL, out);
 }
 
 static int say_tables(struct session *s, struct buf *out)
@@ -238,7 +238,8 @@ CASE(allocation_failures_while_rendering)
 {
 	say_all(plain);
 	say_all(HEADER_V1 V1("message") V1("message")
-	    LINE({"type":"compaction","firstKeptEntryIndex":2,"summary":"s"}));
+	    LINE({"type":"compaction","firstKeptEntryIndex":2,"summary":"s"})
+	    LINE({"type":"context_edit","targetId":"a","replacement":null}));
 }
 
 /* The first deferred error counts, and belongs to the current answer. */
