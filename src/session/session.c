@@ -102,7 +102,6 @@ static int hash_range(const struct session *s, uint64_t from, size_t n, uint64_t
 	return 0;
 }
 
-/* If the file cannot be read now, *ret is unchanged: old fingerprints stay valid. */
 static int fingerprint_file(const struct session *s, uint64_t end, struct fingerprints *ret)
 {
 	size_t n = end < FINGERPRINT_SIZE ? (size_t)end : FINGERPRINT_SIZE;
@@ -350,7 +349,12 @@ int session_grow(struct session *s)
 		rc = session_scan(s, (uint64_t)st.st_size);
 		if (rc < 0 && (rc != -EINTR || s->is_broken))
 			return rc;
-		fingerprint_file(s, s->extent.end, &s->fingerprints);
+		int same = fingerprint_file(s, s->extent.end, &s->fingerprints);
+		/* As in session_open. */
+		same = same < 0 ? same : session_check_beginning(s, &prints);
+		s->is_broken = same < 0;
+		if (same < 0)
+			return same;
 		if (rc == -EINTR) {
 			s->serial++;
 			session_keep_partial(s);

@@ -293,6 +293,26 @@ CASE(file_rewritten_while_indexed_is_stale)
 	assert_int_equal(count_refused(0), 0);
 }
 
+/* The same for an index that grows, before each of its reads. */
+CASE(file_rewritten_while_growing_is_stale)
+{
+	static const char other[] = HEADER CUSTOM("b", null) CUSTOM("c", "b") CUSTOM("d", "c");
+	bool was_rewritten = true;
+
+	for (unsigned after = 0; was_rewritten; after++) {
+		CLEANUP_FIXTURE struct fixture f;
+		struct session *s = open_text(&f, HEADER CUSTOM("a", null));
+		append(&f, CUSTOM("c", "a"), strlen(CUSTOM("c", "a")));
+		rewritten = f.path;
+		rewritten_text = other;
+		rewritten_after = preads + after;
+		int rc = session_grow(s);
+		rewritten = NULL;
+		was_rewritten = preads > rewritten_after;
+		assert_int_equal(rc, was_rewritten ? -ESTALE : 1);
+	}
+}
+
 /* A table of all sessions also finds its lines there. */
 CASE(short_file_is_read_once)
 {
