@@ -61,7 +61,7 @@ static int labels_update(const struct session *s)
 		qsort(fresh, n, sizeof *fresh, two_numbers_cmp);
 	labels_merge(s, &d->labels, fresh, n);
 	d->label_records = settled ? s->labels.list.n : 0;
-	d->labels_resolved = from + n;
+	d->labels_resolved = n + (from ? d->labels_resolved : 0);
 	return 0;
 }
 
