@@ -178,8 +178,10 @@ int session_link(struct session *s, uint32_t from, const struct id_refs *pending
 		link_all_again(s, stack);
 		s->relinks++;
 		s->derived->edits_end = 0;
-		if (from > 0 && from < atomic_load(&s->renamed))
-			atomic_store(&s->renamed, from);
+		/* An entry with an unusual id can get another name. */
+		uint32_t renamed = s->odd_seeds.n ? 0 : from;
+		if (renamed < atomic_load(&s->renamed))
+			atomic_store(&s->renamed, renamed);
 	} else {
 		for (uint32_t i = from; i < s->extent.entry_count; i++) {
 			add_child(s, i);

@@ -217,9 +217,14 @@ CASE(duplicate_names_are_numbered_in_file_order)
 	assert_int_equal(session_entry(s, 2)->parent, 0);
 	assert_int_equal(session_entry(s, 3)->parent, 2);
 	assert_int_equal(session_entry(s, 5)->parent, 4);
+	assert_int_equal(session_fetch_renamed(s), NO_ENTRY);
 	append_lines(&f, CUSTOM(5, null));
 	assert_name(s, 5, "~7");
 	assert_name(s, 6, "5~2");
+	append_lines(&f, CUSTOM("5", null));
+	assert_name(s, 6, "5");
+	assert_name(s, 7, "5~2");
+	assert_int_equal(session_fetch_renamed(s), 0);
 }
 
 CASE(long_ids_have_short_names)
@@ -315,6 +320,9 @@ CASE(last_duplicate_id_wins)
 	assert_true(session_is_tip(s, 0));
 	assert_path(s, 1, "2 1 ");
 	assert_problems(s, "2 its id is used again in a later line; ");
+	assert_int_equal(session_fetch_renamed(s), 0); /* the kernel can know them from an index that was evicted */
+	append_lines(&f, USER("b", null, "hi"));
+	assert_int_equal(session_fetch_renamed(s), 4);
 }
 
 /* ---- the tree ---- */

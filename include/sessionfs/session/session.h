@@ -130,8 +130,8 @@ uint64_t session_serial(const struct session *s);
 /* Rises when existing entries get another parent or another name: an id was repeated, or a parent came after its child.
  * Another index of the same file begins with another number. */
 uint32_t session_relink_count(const struct session *s);
-/* Returns the first new entry that may have taken the name of an earlier one with the same id; later entries may have
- * done so, too. Returns NO_ENTRY if there was none since the last call. Any lock is enough. */
+/* Returns the first entry that may have taken the name of another one since the last call, or in the file of a new
+ * index; later entries may have done so, too. Returns NO_ENTRY if there was none. Any lock is enough. */
 uint32_t session_fetch_renamed(struct session *s);
 /* Returns the bytes of memory in use. */
 size_t session_memory(const struct session *s);
