@@ -4,6 +4,7 @@
  * is accessed at random, so its slots hold part of the hash, and a slot is prefetched well before the insert. A v1 file
  * has no ids: they are derived on first use, because that is rare and each costs a SHA-256. */
 #include "session_impl.h"
+#include "sessionfs/base/cancel.h"
 #include "sessionfs/base/name.h"
 
 #include <inttypes.h>
@@ -245,9 +246,12 @@ static int derive_all_ids(const struct session *s)
 
 	if (!vec_reserve(&d->ids, bytes - d->ids.n) || id_table_reserve(s) < 0)
 		return -ENOMEM;
-	d->ids.n = bytes;
 	for (uint32_t i = d->table.upto; i < s->extent.entry_count; d->table.upto = ++i) {
 		char id[DERIVED_ID + 1];
+		if (cancel_check() < 0)
+			return -EINTR;
+		if (i >= known)
+			d->ids.n = ((size_t)i + 1) * DERIVED_ID;
 		if (!has_flag(s, i, ENTRY_ADDRESSED))
 			continue;
 		if (i >= known) {

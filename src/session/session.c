@@ -20,16 +20,29 @@ enum {
 enum { ACTIVE_PAUSE_MAX_MS = 300 * 1000 };
 enum { WHOLE_MAX = LIMIT(64 * 1024, 512) }; /* the longest file that is read as a whole */
 
+/* The mutex is held, or no other thread derives: session_memory must not wait for one that does. */
+static void derived_count_memory(struct derived *d)
+{
+	atomic_store(&d->memory, sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) +
+	                             vec_held(&d->labels) + vec_held(&d->edits) + vec_held(&d->answers) +
+	                             vec_held(&d->problems));
+}
+
 int derive_once(const struct session *s, _Atomic uint64_t *made_at, int (*make)(const struct session *s))
 {
 	int rc = 0;
 
 	if (atomic_load_explicit(made_at, memory_order_acquire) == s->serial)
 		return 0;
-	lock_acquire(&s->derived->mutex);
+	while (!lock_try_for(&s->derived->mutex, LOCK_LOOK_NS))
+		if (cancel_check() < 0) {
+			deferred_set(-EINTR);
+			return -EINTR;
+		}
 	if (atomic_load_explicit(made_at, memory_order_relaxed) != s->serial) {
 		int before = deferred_begin();
 		rc = deferred_end(before, make(s));
+		derived_count_memory(s->derived);
 		if (rc == 0)
 			atomic_store_explicit(made_at, s->serial, memory_order_release);
 	}
@@ -258,6 +271,7 @@ int session_open(const struct source_path *at, bool keeps_lines, struct session 
 	vec_trim(&s->use_marks);
 	vec_trim(&s->labels.list);
 	vec_trim(&s->labels.keys);
+	derived_count_memory(s->derived);
 	s->serial = next_serial(&s->st, s->serial);
 	*ret = s;
 	s = NULL;
@@ -349,6 +363,7 @@ int session_grow(struct session *s)
 		rc = session_scan(s, (uint64_t)st.st_size);
 		if (rc < 0 && (rc != -EINTR || s->is_broken))
 			return rc;
+		derived_count_memory(s->derived);
 		int same = fingerprint_file(s, s->extent.end, &s->fingerprints);
 		/* As in session_open. */
 		same = same < 0 ? same : session_check_beginning(s, &prints);
@@ -399,16 +414,10 @@ uint32_t session_relink_count(const struct session *s)
 
 size_t session_memory(const struct session *s)
 {
-	const struct derived *d = s->derived;
 	size_t kept = sizeof *s + strlen(s->path) + 1 + s->header_line.cap + s->sid.cap;
 #define ADD_HELD(v) kept += vec_held(&s->v);
 	SESSION_VECTORS(ADD_HELD)
-
-	lock_acquire(&s->derived->mutex);
-	size_t derived = sizeof *d + d->table.size * sizeof *d->table.slots + vec_held(&d->ids) + vec_held(&d->labels) +
-	                 vec_held(&d->edits) + vec_held(&d->answers) + vec_held(&d->problems);
-	lock_release(&s->derived->mutex);
-	return kept + derived + readahead_memory(s->derived) + opened_memory(s->file);
+	return kept + atomic_load(&s->derived->memory) + readahead_memory(s->derived) + opened_memory(s->file);
 }
 
 const struct record *session_header(const struct session *s)

@@ -179,6 +179,7 @@ struct derived {
 	size_t labels_resolved; /* how many of all label records have an entry */
 	VEC(uint32_t) answers;  /* see call.c */
 	problem_records_t problems;
+	_Atomic size_t memory; /* of all these */
 };
 
 /* readahead.c: caches a line during a scan, if wanted and within the limit. No other thread may use the session. */

@@ -3,11 +3,14 @@
 #include "cases.h"
 #include "session_fixture.h"
 
+#include "sessionfs/base/cancel.h"
+#include "sessionfs/base/deferred.h"
 #include "sessionfs/base/limits.h"
 #include "sessionfs/base/sys.h"
 
 #include "heap.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 CASE(complete_tail_is_indexed_torn_is_not)
@@ -145,8 +148,14 @@ static unsigned preads;
 static unsigned rewritten_after;
 static const char *rewritten, *rewritten_text;
 
+static atomic_bool is_reading, is_blocked;
+
 static ssize_t counted_pread(int fd, void *p, size_t n, off_t off)
 {
+	while (is_blocked) {
+		is_reading = true;
+		usleep(1000);
+	}
 	if (rewritten && preads == rewritten_after)
 		write_at(rewritten, O_TRUNC, rewritten_text, strlen(rewritten_text));
 	preads++;
@@ -519,6 +528,39 @@ CASE(readers_share_derived_data)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 	assert_int_equal(session_count(s), 51);
+}
+
+static void *count_problems(void *arg)
+{
+	assert_int_equal(session_problem_count(arg), 1);
+	return NULL;
+}
+
+static bool always(void *arg)
+{
+	return true;
+}
+
+/* Another request ends, and can be interrupted if it needs the same data. */
+CASE(reading_for_derived_data_blocks_nothing)
+{
+	const struct cancel cancel = {.is_cancelled = always};
+	CLEANUP_FIXTURE struct fixture f;
+	struct session *s = open_text(&f, HEADER COMPACTION("a", null, "none"));
+	pthread_t thread;
+
+	is_blocked = true;
+	assert_int_equal(pthread_create(&thread, NULL, count_problems, s), 0);
+	while (!is_reading)
+		usleep(1000);
+	assert_true(session_memory(s) > 0);
+	cancel_set(&cancel);
+	int deferred = deferred_begin();
+	assert_int_equal(session_problem_count(s), 0);
+	assert_int_equal(deferred_end(deferred, 0), -EINTR);
+	cancel_set(NULL);
+	is_blocked = false;
+	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
 RUN_CASES(NULL, NULL)
