@@ -545,12 +545,16 @@ static int scan_check_tail(struct scan *sc, uint64_t to)
 			last = bytes[i];
 		}
 		s->extent.end += i;
+		if (s->extent.end - s->extent.whole_end > SESSION_LINE_MAX)
+			return -ESTALE;
 		if (last && s->extent.tail_is_entry)
 			session_entry_at(s, s->extent.entry_count - 1)->length =
 			    (uint32_t)(s->extent.end - s->extent.whole_end) - (last == '\r');
 		if (i < (size_t)n) {
 			s->extent.whole_end = ++s->extent.end;
 			s->extent.tail = TAIL_NONE;
+		} else if (cancel_check() < 0) {
+			return -EINTR;
 		}
 	}
 	return 0;

@@ -69,15 +69,53 @@ CASE(cancelled_scan_resumes)
 	fixture_release(&whole);
 }
 
+static const struct cancel at_once = {.is_cancelled = countdown, .arg = &(int){0}};
+
+/* So do blanks after a last line without a newline. */
+CASE(cancelled_blanks_resume)
+{
+	static char blanks[5 * 4096];
+	CLEANUP_FIXTURE struct fixture f, whole;
+
+	open_text(&f, HEADER JSON({"type":"custom","id":"a","parentId":null}));
+	memset(blanks, ' ', sizeof blanks);
+	append(&f, blanks, sizeof blanks);
+	cancel_set(&at_once);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(session_grow(f.s), -EINTR);
+	cancel_set(NULL);
+	append_lines(&f, "\n" CUSTOM("b", "a"));
+	fixture_init(&whole);
+	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &whole.s), 0);
+	assert_same(f.s, whole.s);
+}
+
+CASE(cancelled_ids_resume)
+{
+	enum { MANY = 50 };
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	CLEANUP_FIXTURE struct fixture f, whole;
+	const struct cancel later = {.is_cancelled = countdown, .arg = &(int){20}};
+
+	buf_adds(&text, HEADER_V1);
+	for (int i = 0; i < MANY; i++)
+		buf_adds(&text, V1("message"));
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	assert_int_equal(open_bytes(&whole, text.p, text.n), 0);
+	cancel_set(&later);
+	assert_int_equal(session_entry_id(f.s, 0).n, 0);
+	cancel_set(NULL);
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_spans_equal(session_entry_id(f.s, i), session_entry_id(whole.s, i));
+}
+
 /* A line without an end leaves nothing to keep. */
 CASE(cancelled_header_leaves_no_session)
 {
 	static char line[2 << 20];
 	CLEANUP_FIXTURE struct fixture f;
-	int left = 0;
-	const struct cancel cancel = {.is_cancelled = countdown, .arg = &left};
 	memset(line, ' ', sizeof line);
-	cancel_set(&cancel);
+	cancel_set(&at_once);
 	assert_int_equal(open_bytes(&f, line, sizeof line), -EINTR);
 	cancel_set(NULL);
 }
