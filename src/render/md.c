@@ -493,9 +493,10 @@ void md_add_diagnostics(const struct record *r, const char *begin, const char *e
 {
 	static const struct span names[] = {SPAN_LIT("type"), SPAN_LIT("details"), SPAN_LIT("error")};
 	struct json_value one, change, changes, v[3];
+	struct buf deep CLEANUP_BUF = BUF_INIT;
 	struct json j, k;
 
-	json_init(&j, r->msg.diagnostics.text, NULL);
+	json_init(&j, r->msg.diagnostics.text, &deep);
 	if (r->role != ROLE_ASSISTANT || r->msg.diagnostics.kind != JSON_ARRAY)
 		return;
 	json_enter(&j);
@@ -509,7 +510,7 @@ void md_add_diagnostics(const struct record *r, const char *begin, const char *e
 		text_add_inline(v[0], out);
 		add_diagnostic_reason(v[1], "reason", &last, out);
 		changes = json_get(v[1], "transformations");
-		json_init(&k, changes.text, NULL);
+		json_init(&k, changes.text, &deep);
 		json_enter(&k);
 		while (changes.kind == JSON_ARRAY && json_next(&k, NULL) > 0 && json_value(&k, &change))
 			add_diagnostic_reason(change, "reason", &last, out);
@@ -526,12 +527,12 @@ void md_add_diagnostics(const struct record *r, const char *begin, const char *e
 static void md_show_system(struct md *m, struct json_value message)
 {
 	struct json_value sections = json_get(message, "sections"), key, v;
-	struct buf own CLEANUP_BUF = BUF_INIT;
+	struct buf own CLEANUP_BUF = BUF_INIT, deep CLEANUP_BUF = BUF_INIT;
 	struct json j;
 
 	md_show_text(m, text_of_system(message, &own));
 	m->out->err = buf_err(&own) ? buf_err(&own) : m->out->err;
-	json_init(&j, sections.text, NULL);
+	json_init(&j, sections.text, &deep);
 	json_enter(&j);
 	while (sections.kind == JSON_OBJECT && json_next(&j, &key) > 0 && json_value(&j, &v)) {
 		if (v.kind != JSON_NULL)

@@ -151,10 +151,11 @@ static void part_text_add_system(struct text *t, struct json_value message)
 {
 	static const char *const names[] = {"toolsAdded", "toolsRemoved"};
 	struct json_value sections = json_get(message, "sections"), key, v;
+	CLEANUP_BUF struct buf deep = BUF_INIT;
 	bool begun = false;
 	struct json j;
 
-	json_init(&j, sections.text, NULL);
+	json_init(&j, sections.text, &deep);
 	json_enter(&j);
 	while (sections.kind == JSON_OBJECT && json_next(&j, &key) > 0 && json_value(&j, &v)) {
 		if (v.kind != JSON_STRING)
@@ -167,7 +168,7 @@ static void part_text_add_system(struct text *t, struct json_value message)
 	}
 	for (int removed = 0; removed < 2; removed++) {
 		struct json_value tools = json_get(message, names[removed]);
-		json_init(&j, tools.text, NULL);
+		json_init(&j, tools.text, &deep);
 		json_enter(&j);
 		while (tools.kind == JSON_ARRAY && json_next(&j, NULL) > 0 && json_value(&j, &v)) {
 			v = v.kind == JSON_OBJECT ? json_get(v, "name") : v;

@@ -84,6 +84,22 @@ CASE(text_of_messages)
 	check(samples, COUNT(samples), part_text);
 }
 
+CASE(text_continues_after_deep_values)
+{
+	enum { DEEP = 600 };
+	CLEANUP_BUF struct buf line = BUF_INIT, deep = BUF_INIT, text = BUF_INIT;
+	char open[DEEP + 1] = "", close[DEEP + 1] = "";
+	struct record r;
+
+	memset(open, '[', DEEP);
+	memset(close, ']', DEEP);
+	buf_addf(&line, RECORD_OF("role":"system","sections":{"x":%s%s,"y":"b"},"toolsAdded":[%s%s,"r"]), open, close,
+	                                                      open, close);
+	assert_true(record_parse(buf_span(&line), NULL, &deep, &r));
+	part_text(&r, &text);
+	assert_text(&text, "### y\nb\n\ntools: r\n");
+}
+
 CASE(errors_have_text)
 {
 	static const struct sample samples[] = ITEMS(
