@@ -195,6 +195,9 @@ static int find_all_problems(const struct session *s)
 	rc = rc < 0 ? rc : add_refused(s, to);
 	if (rc < 0)
 		return rc;
+	/* As the last one, wherever the first that is not listed is. */
+	if (to->n > PROBLEMS_MAX)
+		to->v[PROBLEMS_MAX] = (struct problem_record){s->extent.end, s->extent.lines, REASON_AND_MORE};
 	if (to->n)
 		qsort(to->v, to->n, sizeof *to->v, problem_line_cmp);
 	return 0;

@@ -140,6 +140,23 @@ CASE(large_pictures_are_refused)
 	}
 }
 
+/* The last row says that there are more, wherever these are. */
+CASE(problems_have_a_limit)
+{
+	enum { MANY = 1000000 };
+	CLEANUP_BUF struct buf text = BUF_INIT;
+	CLEANUP_FIXTURE struct fixture f;
+
+	buf_adds(&text, HEADER USER("a", null, ""));
+	for (int i = 0; i < MANY; i++)
+		buf_adds(&text, "x\n");
+	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	assert_int_equal(session_problem_count(f.s), MANY + 1);
+	assert_int_equal(session_problem(f.s, 0).line, 3);
+	assert_int_equal(session_problem(f.s, MANY).line, MANY + 2);
+	assert_string_equal(session_problem(f.s, MANY).reason, "further problems are not listed");
+}
+
 /* Without ids in the file, no context edit can name an entry. */
 CASE(v1_has_no_cure)
 {
