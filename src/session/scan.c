@@ -182,7 +182,9 @@ static bool scan_object_line(struct scan *sc, struct entry *e, const struct reco
 	if (head->type == RECORD_LABEL && json_is_truthy(head->label))
 		e->flags |= ENTRY_SETS_LABEL;
 	struct key key;
-	bool usable = id_key(&head->target_id, &sc->parent_text, &key);
+	/* pi fails at an edit without a replacement. */
+	bool usable = (head->type == RECORD_LABEL || head->replacement.kind != JSON_NONE) &&
+	              id_key(&head->target_id, &sc->parent_text, &key);
 	return id_refs_add(&s->labels, s->extent.entry_count, usable ? &key : NULL) || scan_fail(sc, -ENOMEM);
 }
 

@@ -141,9 +141,10 @@ CASE(edits_on_the_path_count)
 	grow(&f, EDIT("y", "x", "c", null));
 	assert_int_equal(session_edit_record(s, 2), 10);
 	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
-	/* Edits are no labels, and labels no edits. */
-	grow(&f, LABEL("l", "y", "b", "x"));
+	/* Edits are no labels, and labels no edits, nor is an edit without a replacement. */
+	grow(&f, LABEL("l", "y", "b", "x") LINE({"type":"context_edit","id":"z","parentId":"l","targetId":"c"}));
 	assert_int_equal(session_edit_record(s, 1), NO_ENTRY);
+	assert_int_equal(session_edit_record(s, 2), 10);
 	assert_labels(s, "1:11=x ");
 }
 
