@@ -96,11 +96,12 @@ static uint64_t repair_hash_id(struct repair *r, struct json_value v)
 {
 	if (v.kind != JSON_STRING && v.kind != JSON_NUMBER)
 		return 0;
+	double number;
 	r->text.n = 0; /* keeps its error */
-	if (v.kind == JSON_STRING)
+	if (!json_double(v, &number))
 		json_decode(v.text, JSON_EXACT, &r->text);
-	else
-		buf_addspan(&r->text, v.text);
+	else /* 7 and 7.0 are the same, and so are 0 and -0 */
+		buf_add(&r->text, &(double){number + 0}, sizeof number);
 	uint64_t hash = hash_bytes(&r->key, v.kind, r->text.p, r->text.n);
 	return hash ? hash : 1;
 }

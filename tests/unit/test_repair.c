@@ -294,13 +294,21 @@ CASE(copies_are_dropped)
 	assert_repaired(buf_span(&text), NAME, (struct span){text.p, text.n - half}, buf_cstr(&want));
 }
 
+/* Repairs another file. */
+static void assert_changes(struct span bytes, struct buf *out, const char *changes)
+{
+	struct buf said CLEANUP_BUF = BUF_INIT;
+	buf_reset(out);
+	assert_int_equal(repair_bytes(bytes, NAME, out, &said), 0);
+	assert_text(&said, changes);
+}
+
 /* pi reads the last entry with an id. The first gets another, as the parent of its children, too. */
 CASE(a_repeated_id_is_replaced)
 {
-	struct buf out CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT;
-	assert_int_equal(
-	    repair_bytes(SPAN_LIT(HEAD "\n" A B E("a", "\"b\"") "\n" E("e", "\"a\"") "\n"), NAME, &out, &said), 0);
-	assert_text(&said, "2: gave the entry a new id: line 4 repeats it\n");
+	struct buf out CLEANUP_BUF = BUF_INIT;
+	assert_changes(SPAN_LIT(HEAD "\n" A B E("a", "\"b\"") "\n" E("e", "\"a\"") "\n"), &out,
+	               "2: gave the entry a new id: line 4 repeats it\n");
 	char id[9] = "", want[512];
 	assert_int_equal(sscanf(buf_cstr(&out), HEAD "\n{\"type\":\"message\",\"id\":\"%8[0-9a-f]", id), 1);
 	assert_int_equal(strlen(id), 8);
@@ -308,19 +316,15 @@ CASE(a_repeated_id_is_replaced)
 	         HEAD "\n" E("%s", "null") "\n" E("b", "\"%s\"") "\n" E("a", "\"b\"") "\n" E("e", "\"a\"") "\n", id,
 	         id);
 	assert_text(&out, want);
-	/* The same for an entry of the same length. */
-	buf_reset(&out);
-	buf_reset(&said);
-	assert_int_equal(repair_bytes(SPAN_LIT(HEAD "\n" A "{\"type\":\"massage\",\"id\":\"a\",\"parentId\":null}\n"),
-	                              NAME, &out, &said),
-	                 0);
-	assert_text(&said, "2: gave the entry a new id: line 3 repeats it\n");
+	/* The same for an entry of the same length, and for a number that is written differently. */
+	assert_changes(SPAN_LIT(HEAD "\n" A "{\"type\":\"massage\",\"id\":\"a\",\"parentId\":null}\n"), &out,
+	               "2: gave the entry a new id: line 3 repeats it\n");
+	assert_changes(SPAN_LIT(HEAD "\n{\"type\":\"message\",\"id\":7}\n{\"type\":\"message\",\"id\":7.0}\n"), &out,
+	               "2: gave the entry a new id: line 3 repeats it\n");
 	/* It is the same again, unless an entry has it. */
 	char taken[512];
 	snprintf(taken, sizeof taken, HEAD "\n" A B E("a", "\"b\"") "\n" E("%s", "\"a\"") "\n", id);
-	buf_reset(&out);
-	buf_reset(&said);
-	assert_int_equal(repair_bytes(span_of(taken), NAME, &out, &said), 0);
+	assert_changes(span_of(taken), &out, "2: gave the entry a new id: line 4 repeats it\n");
 	snprintf(want, sizeof want,
 	         HEAD "\n" E("%s-2", "null") "\n" E("b", "\"%s-2\"") "\n" E("a", "\"b\"") "\n" E("%s", "\"a\"") "\n",
 	         id, id, id);
