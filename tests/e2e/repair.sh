@@ -51,15 +51,6 @@ repair 0 "$T/lost.jsonl"
 is "$(jq -r .id <(sed -n 4p "$file"))" "$(jq -r .parentId <(sed -n 5p "$T/repaired"))" "the parent after a lost line"
 is "$(($(wc -l <"$file") - 1))" "$(wc -l <"$T/repaired")" "the lines without the lost one"
 grep -qx "$T/lost.jsonl:5: lost [0-9]* bytes: not a whole entry" "$T/said" || die "says: $(cat "$T/said")"
-# So it does if the line is missing altogether.
-sed 5d "$file" >"$T/missing.jsonl"
-repair 0 "$T/missing.jsonl"
-is "$(jq -r .id <(sed -n 4p "$file"))" "$(jq -r .parentId <(sed -n 5p "$T/repaired"))" "the parent after a missing line"
-is "$T/missing.jsonl:5: the parent of line 5 is not in the file: it continues from line 4" "$(cat "$T/said")" "the message about a missing line"
-# So it does if that entry is there twice.
-{ sed -n '1,4p;4p' "$file" && sed -n '5s/.\{30\}$//p;6,$p' "$file"; } >"$T/twice.jsonl"
-repair 0 "$T/twice.jsonl"
-is "$(jq -r .id <(sed -n 4p "$file"))" "$(jq -r .parentId <(sed -n 5p "$T/repaired"))" "the parent after a copy and a lost line"
 # A header is of version 3 whatever value is first, if entries have ids.
 { echo '[1]' && sed 1d "$file"; } >"$T/odd.jsonl"
 repair 0 "$T/odd.jsonl"

@@ -3,9 +3,6 @@
 #include "cases.h"
 #include "session_fixture.h"
 
-#include <pthread.h>
-#include <sys/stat.h>
-
 /* ---- calls ---- */
 
 CASE(result_matches_nearest_call_above)
@@ -69,18 +66,13 @@ CASE(many_calls_of_one_message_match)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	CLEANUP_FIXTURE struct fixture f;
 
-	buf_adds(&text, HEADER "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":"
+	buf_adds(&text, HEADER "{\"type\":\"message\",\"id\":\"r-1\",\"parentId\":null,\"message\":{\"role\":"
 	                       "\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"other\"}");
 	for (unsigned i = 0; i < MANY; i++)
 		buf_adds(&text, JSON(,{"type":"toolCall","id":"x"}));
 	buf_adds(&text, "]}}\n");
-	for (unsigned i = 0; i < MANY + 1; i++) {
-		buf_addf(&text, "{\"type\":\"message\",\"id\":\"r%u\",\"parentId\":\"", i);
-		buf_adds(&text, i ? "r" : "a");
-		if (i)
-			buf_addf(&text, "%u", i - 1);
-		buf_adds(&text, "\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"x\"}}\n");
-	}
+	for (int i = 0; i < MANY + 1; i++)
+		buf_addf(&text, RESULT("r%d", "r%d", "x", ), i, i - 1);
 	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
 	for (uint32_t i = 1; i < MANY; i += 37) {
 		assert_call(f.s, i, 0, i + 1);

@@ -201,14 +201,8 @@ CASE(adjacent_lines_share_one_pread)
 	for (uint32_t i = 0; i < MANY_LINES; i++)
 		assert_line(s, i % 2 ? MANY_LINES / 2 + i / 2 : i / 2);
 	assert_in_range(preads, 1, MANY_LINES / 4);
-}
-
-/* As for the directories of branches: the entry, the first one and the last one. */
-CASE(ends_of_the_file_stay_cached)
-{
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_many_lines(&f);
-
+	/* As for the directories of branches: the entry, the first one and the last one. */
+	preads = 0;
 	for (uint32_t i = 0; i < MANY_LINES; i++) {
 		assert_line(s, i);
 		assert_line(s, 0);
@@ -338,26 +332,10 @@ CASE(short_file_is_read_once)
 	assert_int_equal(preads, 2);
 }
 
-CASE(lines_longer_than_the_buffer_are_read)
-{
-	enum { LONG = 3000000 };
-	CLEANUP_BUF struct buf text = BUF_INIT;
-	CLEANUP_FIXTURE struct fixture f;
-
-	buf_adds(&text, HEADER "{\"type\":\"custom\",\"id\":\"a\",\"parentId\":null,\"data\":\"");
-	memset(buf_reserve(&text, LONG), 'x', LONG);
-	text.n += LONG;
-	buf_adds(&text, "\"}\n" CUSTOM("b", "a"));
-	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
-	assert_int_equal(session_count(f.s), 2);
-	assert_path(f.s, 1, "0 1 ");
-	assert_int_equal(session_entry(f.s, 0)->length, LONG + 52);
-}
-
 /* Lines of any length, some blank, some longer than one read, some that are not JSON. */
 CASE(line_ends_across_read_boundaries)
 {
-	enum { LINES = 6000, LONG = 300000 };
+	enum { LINES = 6000, LONG = 600000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	CLEANUP_FREE struct entry *expected = calloc(LINES, sizeof *expected);
 	uint32_t count = 0, seed = 1;

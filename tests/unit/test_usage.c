@@ -39,20 +39,15 @@ CASE(invalid_costs_are_0)
 	    {"true", 0},
 	    {"[1]", 0},
 	    {"{}", 0});
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	static const char *const orders[] = ITEMS(
+	    JSON({"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"input":-1,"output":0,
+	        "cacheRead":0,"cacheWrite":0,"total":%s}}),
+	    JSON({"cost":{"total":%s,"more":1},"input":1,"output":2}), JSON({"input":1,"output":2,"cost":%s}));
+	for (size_t i = 0; i < COUNT(cases) * COUNT(orders); i++) {
 		char text[256];
-		snprintf(text, sizeof text,
-		         JSON({"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"input":-1,
-		        "output":0,"cacheRead":0,"cacheWrite":0,"total":%s}}),
-		               cases[i].cost);
+		snprintf(text, sizeof text, orders[i % COUNT(orders)], cases[i / COUNT(orders)].cost);
 		struct usage u = sum_of(text);
-		assert_true(u.cost == cases[i].is && !signbit(u.cost) && u.total == 3);
-		snprintf(text, sizeof text, JSON({"cost":{"total":%s,"more":1},"input":1,"output":2}), cases[i].cost);
-		u = sum_of(text);
-		assert_true(u.cost == cases[i].is && !signbit(u.cost) && u.total == 3);
-		snprintf(text, sizeof text, JSON({"input":1,"output":2,"cost":%s}), cases[i].cost);
-		u = sum_of(text);
-		assert_true(u.cost == cases[i].is && !signbit(u.cost) && u.total == 3);
+		assert_true(u.cost == cases[i / COUNT(orders)].is && !signbit(u.cost) && u.total == 3);
 	}
 }
 
