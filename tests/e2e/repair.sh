@@ -40,11 +40,6 @@ tail -n +2 "$file" >"$T/2026-03-02_named.jsonl"
 repair 0 "$T/2026-03-02_named.jsonl"
 is named "$(jq -r .id <(head -n 1 "$T/repaired"))" "the id of a lost header"
 is "$T/2026-03-02_named.jsonl:1: made the header that was lost" "$(cat "$T/said")" "what was done"
-# Nothing of a torn call in its place is used. The name of the file, as pi makes it, has the time.
-{ printf '%s\n' 'x","id":"call","arguments":{"type":"session","id":"y","cwd":"/etc","timestamp":"never"}}]}}' && tail -n +2 "$file"; } \
-	>"$T/2026-03-02T10-20-30-400Z_an_id.jsonl"
-repair 0 "$T/2026-03-02T10-20-30-400Z_an_id.jsonl"
-is '["an_id","2026-03-02T10:20:30.400Z",null]' "$(jq -c '[.id,.timestamp,.cwd]' <(head -n 1 "$T/repaired"))" "a header from the name"
 # A lost line cuts nothing off: its child continues from the entry before it.
 sed '5s/.\{30\}$//' "$file" >"$T/lost.jsonl"
 repair 0 "$T/lost.jsonl"
