@@ -84,16 +84,17 @@ uint32_t session_label_record(const struct session *s, uint32_t i)
 	return labels_ensure(s) ? labels_find(&s->derived->labels, i) : NO_ENTRY;
 }
 
-/* Walks up from the leaf, to the leaf of the last call if the branch only grew. */
+/* Walks up from the leaf, to that of the last call if the branch only grew. The edit nearest to the leaf counts. */
 static int edits_update(const struct session *s)
 {
 	struct derived *d = s->derived;
 	size_t n = 0;
 	uint32_t ring = NO_ENTRY, leaf = session_leaf(s), i = has_flag(s, leaf, ENTRY_NULL_ID) ? NO_ENTRY : leaf;
 	CLEANUP_FREE struct label *fresh = malloc(s->labels.list.n * sizeof *fresh + 1);
+	CLEANUP_FREE uint32_t *walked = malloc(s->labels.list.n * sizeof *walked + 1);
 	bool settled = i != NO_ENTRY;
 
-	if (!fresh || !vec_reserve(&d->edits, s->labels.list.n))
+	if (!fresh || !walked || !vec_reserve(&d->edits, s->labels.list.n))
 		return -ENOMEM;
 	for (; i != NO_ENTRY && (size_t)i + 1 != d->edits_end; i = session_walk_parent(s, i, &ring)) {
 		if (session_entry_at(s, i)->type != RECORD_CONTEXT_EDIT)
@@ -101,7 +102,7 @@ static int edits_update(const struct session *s)
 		const struct id_ref *r = bsearch(&i, s->labels.list.v, s->labels.list.n, sizeof *r, leading_number_cmp);
 		uint32_t target = r ? label_target(s, *r) : NO_ENTRY;
 		if (target != NO_ENTRY)
-			fresh[n++] = (struct label){target, i};
+			fresh[n] = (struct label){target, UINT32_MAX - (uint32_t)n}, walked[n++] = i;
 		else
 			settled = false;
 	}
@@ -109,6 +110,8 @@ static int edits_update(const struct session *s)
 		d->edits.n = 0;
 	if (n)
 		qsort(fresh, n, sizeof *fresh, two_numbers_cmp);
+	for (size_t k = 0; k < n; k++)
+		fresh[k].record = walked[UINT32_MAX - fresh[k].record];
 	labels_merge(s, &d->edits, fresh, n);
 	d->edits_end = settled ? (size_t)leaf + 1 : 0;
 	return 0;

@@ -139,4 +139,12 @@ CASE(edits_on_the_path_count)
 	assert_labels(s, "1:11=x ");
 }
 
+CASE(edit_nearest_to_the_leaf_counts)
+{
+	CLEANUP(fixture_release) struct fixture f;
+	struct session *s = open_text(&f, HEADER USER("a", null, "hi") EDIT("c", "b", "a", null)
+	    EDIT("b", "a", "a", null) USER("d", "c", "hi"));
+	assert_int_equal(session_edit_record(s, 0), 1);
+}
+
 RUN_CASES(NULL, NULL)
