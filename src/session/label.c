@@ -84,7 +84,7 @@ uint32_t session_label_record(const struct session *s, uint32_t i)
 	return labels_ensure(s) ? labels_find(&s->derived->labels, i) : NO_ENTRY;
 }
 
-/* Walks up from the leaf, to that of the last call if the branch only grew. The edit nearest to the leaf counts. */
+/* Walks up from the leaf, to the leaf of the last call if the branch only grew. The edit nearest to the leaf counts. */
 static int edits_update(const struct session *s)
 {
 	struct derived *d = s->derived;
