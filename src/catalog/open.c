@@ -197,7 +197,7 @@ static int grow_index(struct catalog *c, struct open_index *x)
 		slot_retire(c, x->slot);
 	if (open_index_is_forgotten(c, x) && rc != -EINTR)
 		rc = -ESTALE;
-	else if (is_broken)
+	else if (is_broken && !open_index_is_forgotten(c, x))
 		open_indexes_forget(c, x->slot); /* the next caller builds it again */
 	sync_close(&a, 0);
 	return error_is_absence(rc) ? -ESTALE : rc; /* it was briefly absent */
