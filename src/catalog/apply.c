@@ -263,6 +263,7 @@ static void file_set_project(struct catalog *c, struct file *f, uint32_t project
 		return;
 	f->waits = f->waits && project == f->project;
 	f->project = project;
+	newest_file_changed(c, (uint32_t)(f - c->files), f->mtime);
 }
 
 /* The kept text if it is the same, else the end of `of` or a new copy; p NULL without memory. */
