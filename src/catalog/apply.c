@@ -305,6 +305,7 @@ static void apply_header(struct catalog *c, uint32_t file, const struct header *
 		f->sid_name = NULL;
 	f->sid = sid;
 	f->parent = parent;
+	f->unread = false;
 	f->has_ids = h->has_ids;
 	f->state = FILE_SESSION;
 	file_set_project(c, f, project);
@@ -378,6 +379,7 @@ static void apply_file(struct catalog *c, const struct disk_scan *l)
 	if (!apply_target(c, file, l->rc, &l->st))
 		return;
 	bool changed = apply_attrs(c, f, &l->st);
+	f->unread = f->unread || changed;
 	if (l->reads == SCAN_READ) {
 		apply_contents(c, file, l->found.err == 0 && !l->found.reason, &l->found);
 	} else if (changed && f->state == FILE_SESSION) {

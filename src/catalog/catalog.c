@@ -253,8 +253,8 @@ static bool next_slot(struct sync *a, uint32_t project, uint64_t *cookie, struct
 		uint32_t file = c->slots[slot].file;
 		*cookie = (uint64_t)slot + 1;
 		/* All files were scanned together. A slot has no SID only if memory ran out. */
-		int err = file == NONE ? -ESTALE : c->files[file].scanned.err;
-		if ((err && err != -ETIMEDOUT) || (all && !c->files[file].sid_name))
+		int err = file == NONE ? -ESTALE : file_error(&c->files[file]);
+		if (err || (all && !c->files[file].sid_name))
 			continue;
 		slot_fill_info(c, slot, ret);
 		return true;

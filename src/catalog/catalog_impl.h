@@ -108,6 +108,7 @@ struct file {
 	bool unseen : 1;  /* the last scan failed to get its attributes */
 	bool reread : 1;  /* its header must be read again, whatever its attributes; its scan failed, or it is marked */
 	bool acl_unread : 1;
+	bool unread : 1; /* its attributes have changed since its header was read */
 };
 
 /* Directories, with all that was current in them at once: that holds for the next calls until one of them is marked, or
@@ -296,6 +297,12 @@ static inline bool dir_is_watched(const struct catalog *c, uint32_t dir)
 	while (dir != 0 && c->dirs[dir].wd)
 		dir = c->dirs[dir].parent;
 	return c->dirs[dir].wd;
+}
+
+/* The error of its last scan. The last known state of a file is used while its server does not answer. */
+static inline int file_error(const struct file *f)
+{
+	return f->scanned.err == -ETIMEDOUT && !f->unread ? 0 : f->scanned.err;
 }
 
 static inline bool file_is_watched(const struct catalog *c, const struct file *f)

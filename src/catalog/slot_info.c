@@ -36,11 +36,7 @@ int slot_check_file(struct sync *a, uint32_t slot)
 		return -ESTALE;
 	uint32_t file = c->slots[slot].file;
 	require(a, OF_FILE, file, ATTRS);
-	if (c->slots[slot].file == NONE)
-		return -ESTALE;
-	/* The last known state of a file is used while its server does not answer. */
-	int err = c->files[file].scanned.err;
-	return err == -ETIMEDOUT ? 0 : err;
+	return c->slots[slot].file == NONE ? -ESTALE : file_error(&c->files[file]);
 }
 
 int slot_get(struct sync *a, uint32_t slot, struct slot_info *ret)
