@@ -134,8 +134,6 @@ static void file_failed(struct file *f, int err)
 {
 	f->scanned.err = err;
 	f->reread = true;
-	if (err != -ETIMEDOUT)
-		f->ctime = (struct timespec){0}; /* so that it differs from what is found next */
 }
 
 /* Returns whether the file or directory stays as it was known to be: it is not seen to be gone. */
@@ -205,7 +203,7 @@ static bool apply_attrs(struct catalog *c, struct file *f, const struct stat *st
 		slot_retire(c, f->slot);
 	else if (is_other_file && f->state == FILE_SESSION)
 		f->state = FILE_UNKNOWN;
-	else if (f->state == FILE_OTHER && (changed || f->err)) {
+	else if (f->state == FILE_OTHER && changed) {
 		f->state = FILE_UNKNOWN;
 		c->epoch++;
 	}
@@ -307,6 +305,7 @@ static void apply_header(struct catalog *c, uint32_t file, const struct header *
 	f->parent = parent;
 	f->unread = false;
 	f->has_ids = h->has_ids;
+	c->epoch += f->state == FILE_OTHER; /* it was refused */
 	f->state = FILE_SESSION;
 	file_set_project(c, f, project);
 	if (f->slot == NONE && !file_waits(c, file))

@@ -50,7 +50,8 @@ enum depth {
  *	 +--no such name: from each
  *
  * With a slot, it is a SESSION, and has a project and a stem. Without one it waits for it (`waits`), unless its project
- * is not known: X.jsonl next to X was not read. tests/unit/schedule_states.h checks what cannot be, here and below. */
+ * is not known: X.jsonl next to X was not read. One that was refused is a SESSION once its header can be read.
+ * tests/unit/schedule_states.h checks what cannot be, here and below. */
 enum file_state {
 	FILE_GONE,    /* no such name */
 	FILE_UNKNOWN, /* a regular file with an unread header */

@@ -218,7 +218,7 @@ struct disk_scan *scan_new(struct catalog *c, uint32_t dir, uint32_t file, bool 
 	const struct file *f = &c->files[file];
 	l->base = f->base;
 	bool is_known = f->state == FILE_SESSION || (f->state == FILE_OTHER && !f->err);
-	bool must_read = f->reread || f->acl_unread || (header && !is_known);
+	bool must_read = f->reread || f->acl_unread || (!is_known && (header || f->state == FILE_OTHER));
 	l->reads = must_read ? SCAN_READ : is_known ? SCAN_COMPARE : SCAN_STAT;
 	l->known = (struct stat){
 	    .st_dev = f->dev, .st_ino = f->ino, .st_size = f->size, .st_mtim = f->mtime, .st_ctim = f->ctime};

@@ -57,6 +57,7 @@ static void let_fail(struct source_fixture *p, const char *name, bool acl, unsig
 static struct {
 	const char *name;
 	int err;
+	bool has_attrs; /* they can be read */
 } closed;
 
 static bool is_closed(const char *path)
@@ -67,7 +68,8 @@ static bool is_closed(const char *path)
 
 int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
 {
-	return is_closed(path) ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
+	bool is_attrs = closed.has_attrs && how->flags & O_PATH;
+	return !is_attrs && is_closed(path) ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
 }
 
 static int failing_openat(int dir, const char *path, int flags, ...)
@@ -416,6 +418,30 @@ FIXTURE_CASE(unreadable_parent_is_reported)
 	assert_true(catalog_fork_next(p->c, parent, false, &cookie, &slot));
 	assert_int_equal(slot.slot, child);
 	assert_int_equal(deferred_end(before, 0), 0);
+}
+
+/* ---- changes ---- */
+
+/* Nothing changes while a file cannot be read. */
+FIXTURE_CASE(a_lasting_failure_is_no_change)
+{
+	put_all(p, "a/one.jsonl a/two.jsonl");
+	for (int i = 0; i < 2; i++) {
+		open_place(p);
+		closed = (__typeof__(closed)){i ? "a/one.jsonl" : NULL, EACCES, true};
+		if (!i)
+			let_fail(p, "a/one.jsonl", false, EVER);
+		uint64_t serial = catalog_serial(p->c);
+		assert_int_not_equal(serial, 0);
+		wait_stale();
+		assert_int_equal(catalog_serial(p->c), serial);
+		closed = (__typeof__(closed)){0};
+		let_be();
+		wait_stale();
+		assert_int_not_equal(catalog_serial(p->c), serial);
+		assert_int_not_equal(slot_of(p, "a", "one"), NO_SLOT);
+		close_place(p);
+	}
 }
 
 /* ---- messages ---- */
