@@ -184,8 +184,8 @@ $(failing_alloc): private linking += $(allocs:%=-Wl,--wrap=%)
 # Sessions that are replaced before they are read.
 $(BUILD)/unit/test_facts: private linking += -Wl,--wrap=budget_clock -Wl,--wrap=cached_facts_read
 
-# Days that go by in between.
-$(BUILD)/unit/test_search: private linking += -Wl,--wrap=lock_release
+# Days that go by in between, and a directory that is removed.
+$(BUILD)/unit/test_search $(BUILD)/unit/test_catalog_trouble: private linking += -Wl,--wrap=lock_release
 
 # Sessions that are searched, counted.
 $(BUILD)/unit/test_gather: private linking += -Wl,--wrap=match_session

@@ -5,11 +5,12 @@
  * So the scan of a directory that changed less than RACY_S before is not trusted, and repeated. */
 #include "catalog_impl.h"
 
+#include "sessionfs/base/limits.h"
 #include "sessionfs/base/log.h"
 
 #define RACY_S 2
 /* How many names are applied under the lock at once. */
-#define NAMES_AT_ONCE 512
+#define NAMES_AT_ONCE LIMIT(512, 1)
 
 static const char is_a_directory[] = "is a directory";
 
@@ -26,12 +27,14 @@ static bool failed_reserve(struct catalog *c)
 }
 
 /* Passes hold while a failure lasts. */
-void failed_update(struct catalog *c, uint32_t dir, uint32_t file, int before)
+void failed_update(struct catalog *c, uint32_t dir, uint32_t file)
 {
-	int err = scan_state_of(c, dir, file)->err;
+	struct scan_state *s = scan_state_of(c, dir, file);
+	int before = s->failed_err, err = s->err;
 	size_t i = 0;
 	if (err == before)
 		return;
+	s->failed_err = err;
 	mark_dir_stale(c, dir);
 	/* A listing from before the failure, or from during it, is not valid. */
 	c->epoch += !before || !err;
@@ -43,13 +46,6 @@ void failed_update(struct catalog *c, uint32_t dir, uint32_t file, int before)
 		c->failed.v[i] = c->failed.v[--c->failed.n];
 		log_forget(&c->logged, LOGGED_FAILURE, place_path(c, dir, file));
 	}
-}
-
-/* A name in the directory led nowhere: its next scan reads the names even if its mtime is the same, since the whole
- * directory can have been away for a moment. */
-static void dir_distrust(struct catalog *c, uint32_t dir)
-{
-	c->dirs[dir].trusted = false;
 }
 
 static void path_in(const struct catalog *c, uint32_t dir, const char *name, struct buf *out)
@@ -154,17 +150,19 @@ static void file_refuse(struct catalog *c, struct file *f, int err)
 /* As of a scan that began then. */
 static void file_removed(struct catalog *c, struct file *f, uint64_t began)
 {
+	if (f->state == FILE_GONE && !f->scanned.err && !f->scanned.scan)
+		return;
 	if (f->slot != NONE) {
 		slot_retire(c, f->slot);
 	} else if (f->state != FILE_GONE) {
 		c->epoch++;
 		watch_add_change(c, (uint32_t)(f - c->files), NONE, true);
 	}
-	int before = f->scanned.err;
 	f->state = FILE_GONE;
 	f->scanned.began = began;
 	f->scanned.err = 0;
-	failed_update(c, f->dir, (uint32_t)(f - c->files), before);
+	scan_abandon(c, &f->scanned, began);
+	failed_update(c, f->dir, (uint32_t)(f - c->files));
 	f->mtime = f->ctime = (struct timespec){0};
 }
 
@@ -365,7 +363,7 @@ static void apply_file(struct catalog *c, const struct disk_scan *l)
 		watch_hard_link(c, file);
 	if (l->rc == -ENOENT && !l->linked) {
 		file_removed(c, f, l->began);
-		dir_distrust(c, f->dir);
+		c->dirs[f->dir].trusted = false; /* the whole directory can have been away for a moment */
 		return;
 	}
 	if (f->state == FILE_GONE) {
@@ -530,7 +528,7 @@ static void dir_removed(struct catalog *c, uint32_t dir, uint64_t began)
 		bool was_seen = d->scanned.began >= began;
 		for (size_t k = 0; k < d->files.n && !d->gone && !was_seen; k++) {
 			struct file *f = &c->files[d->files.v[k]];
-			if ((f->state != FILE_GONE || f->scanned.err) && f->scanned.began < began)
+			if (f->scanned.began < began)
 				file_removed(c, f, began);
 			was_seen = f->state != FILE_GONE;
 		}
@@ -538,11 +536,11 @@ static void dir_removed(struct catalog *c, uint32_t dir, uint64_t began)
 			mark_names_stale(c, i); /* later, or a file in it: it is scanned itself */
 		if (d->gone || was_seen)
 			continue;
-		int before = d->scanned.err;
 		dir_set_gone(c, i, true);
 		d->scanned.began = began;
 		d->scanned.err = d->err = 0;
-		failed_update(c, i, NONE, before);
+		scan_abandon(c, &d->scanned, began);
+		failed_update(c, i, NONE);
 	}
 }
 
@@ -552,7 +550,7 @@ static void dir_remove_unlisted(struct catalog *c, const struct disk_scan *l)
 	const struct dir *d = &c->dirs[l->dir];
 	for (size_t i = 0; i < d->files.n; i++) {
 		struct file *f = &c->files[d->files.v[i]];
-		if (f->scan != d->scan && (f->state != FILE_GONE || f->scanned.err) && f->scanned.began < l->began)
+		if (f->scan != d->scan && f->scanned.began < l->began)
 			file_removed(c, f, l->began);
 	}
 	for (uint32_t i = d->child; i != NONE; i = c->dirs[i].sibling)
@@ -580,7 +578,7 @@ static void dir_failed(struct catalog *c, const struct disk_scan *l)
 	/* On the first level it can be a link. If it was marked since the look began, it can be back already. */
 	if (d->depth > 1 && (err == -ENOENT || err == -ENOTDIR) && d->scanned.marked <= l->began) {
 		dir_removed(c, l->dir, l->began);
-		dir_distrust(c, d->parent);
+		c->dirs[d->parent].trusted = false; /* as for a file */
 	}
 }
 
@@ -619,6 +617,8 @@ static void apply_dir(struct catalog *c, struct disk_scan *l)
 		d->reason = NULL;
 		int rc = apply_names(c, l);
 		d = &c->dirs[l->dir];
+		if (d->gone)
+			return; /* another call found that meanwhile */
 		/* A change within the same tick of the clock leaves the mtime as it is. */
 		bool is_racy = !d->wd && llabs((long long)wall - (long long)l->st.st_mtim.tv_sec) <= RACY_S;
 		d->st = l->st;
@@ -637,7 +637,6 @@ static void apply_dir(struct catalog *c, struct disk_scan *l)
 void apply_scan(struct catalog *c, struct disk_scan *l)
 {
 	bool is_dir = l->file == NONE;
-	int before = scan_state_of(c, l->dir, l->file)->err;
 	l->phase = SCAN_APPLYING;
 	if (l->began >= scan_state_of(c, l->dir, l->file)->began) {
 		if (is_dir)
@@ -645,7 +644,7 @@ void apply_scan(struct catalog *c, struct disk_scan *l)
 		else
 			apply_file(c, l);
 	}
-	failed_update(c, l->dir, l->file, before);
+	failed_update(c, l->dir, l->file);
 	scan_state_of(c, l->dir, l->file)->scan = NULL;
 	pthread_cond_broadcast(&c->scanned);
 	scan_put(c, l);
@@ -654,12 +653,13 @@ void apply_scan(struct catalog *c, struct disk_scan *l)
 void apply_failure(struct catalog *c, uint32_t dir, uint32_t file, int err)
 {
 	struct scan_state *s = scan_state_of(c, dir, file);
-	int before = s->err;
+	if (file == NONE && c->dirs[dir].gone)
+		return;
 	s->began = ++c->tick;
 	s->at = catalog_now();
 	if (file == NONE)
 		s->err = err;
 	else
 		file_failed(&c->files[file], err);
-	failed_update(c, dir, file, before);
+	failed_update(c, dir, file);
 }

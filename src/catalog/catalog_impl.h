@@ -72,6 +72,7 @@ struct scan_state {
 	int64_t at;             /* the time of that */
 	struct disk_scan *scan; /* in progress; or NULL */
 	int err;                /* the transient error of the current scan; 0, or a negative errno */
+	int failed_err;         /* `err` as of the last failed_update */
 	bool foreign;           /* a scan may wait for a server: the pool runs it */
 };
 
@@ -410,6 +411,8 @@ int scan_start(struct catalog *c, struct disk_scan *l);
  * which it acquires to watch a directory. Returns 0, or a negative errno: then an unknown number of them ran. */
 int scan_make(struct catalog *c, struct disk_scan *const *v, size_t n);
 void scan_put(struct catalog *c, struct disk_scan *l);
+/* If the pool makes the scan, and it began before this tick, ignores what it finds. */
+void scan_abandon(struct catalog *c, struct scan_state *s, uint64_t before);
 
 /* The names in a directory, except . and .., in turn. */
 struct name {
@@ -424,8 +427,8 @@ bool names_next(struct span *rest, struct name *ret);
 /* Applies the result, unless a later scan has replaced it; wakes waiting calls, and puts the scan. Releases the lock
  * from time to time if the directory has many names. */
 void apply_scan(struct catalog *c, struct disk_scan *l);
-/* The error of the current scan was `before` until now: updates `failed`. */
-void failed_update(struct catalog *c, uint32_t dir, uint32_t file, int before);
+/* The error of the current scan may have changed: updates `failed`. */
+void failed_update(struct catalog *c, uint32_t dir, uint32_t file);
 /* Marks the state unknown after a failed scan. */
 void apply_failure(struct catalog *c, uint32_t dir, uint32_t file, int err);
 static inline bool file_may_be_session(const struct file *f)

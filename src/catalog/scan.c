@@ -192,6 +192,15 @@ void scan_put(struct catalog *c, struct disk_scan *l)
 		scan_free(&l->call);
 }
 
+void scan_abandon(struct catalog *c, struct scan_state *s, uint64_t before)
+{
+	const struct disk_scan *l = s->scan;
+	if (!l || !l->foreign || l->phase == SCAN_APPLYING || l->began >= before)
+		return;
+	scan_put(c, s->scan);
+	s->scan = NULL;
+}
+
 /* ---- here ---- */
 
 struct disk_scan *scan_new(struct catalog *c, uint32_t dir, uint32_t file, bool header)

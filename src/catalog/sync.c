@@ -56,13 +56,15 @@ static bool is_current(const struct sync *a, const struct requirement *w)
 	const struct catalog *c = a->c;
 	const struct scan_state *s = scan_state_of(c, w->dir, w->file);
 	bool watched = dir_is_watched(c, w->dir);
+	if (w->file == NONE && c->dirs[w->dir].gone)
+		return true;
 	/* It does not answer: it was waited for once, and is not waited for again until it has answered. */
 	if (s->scan && s->scan->phase == SCAN_LATE && !scan_is_outdated(s) &&
 	    !blocking_is_done(resolver_blocking_pool(c->resolver), &s->scan->call))
 		return true;
 	if (w->file != NONE) {
 		const struct file *f = &c->files[w->file];
-		if (!w->now && !file_exists(f))
+		if (!w->now && !file_exists(f) && !s->err)
 			return true;
 		if (w->depth == HEADERS && f->state == FILE_UNKNOWN && !s->err)
 			return false;
@@ -155,8 +157,8 @@ static int tree_error(const struct catalog *c, uint32_t tree, enum depth depth)
 	int err = 0;
 	for (size_t i = 0; i < c->failed.n && (err == 0 || err == -ETIMEDOUT); i++) {
 		struct place p = c->failed.v[i];
-		bool is_known =
-		    p.file != NONE && depth != ATTRS && (depth == NAMES || c->files[p.file].state == FILE_SESSION);
+		const struct file *f = p.file == NONE || depth == ATTRS ? NULL : &c->files[p.file];
+		bool is_known = c->dirs[p.dir].gone || (f && (depth == NAMES || f->state == FILE_SESSION));
 		int rc = scan_state_of(c, p.dir, p.file)->err;
 		uint32_t dir = p.dir;
 		while (tree != FLAT && dir != tree && dir != NONE)
@@ -287,10 +289,8 @@ static struct disk_scan *scan_for(struct sync *a, const struct requirement *w, b
 	struct scan_state *s = scan_state_of(c, w->dir, w->file);
 	if (is_current(a, w))
 		return NULL;
-	if (scan_is_outdated(s)) {
-		scan_put(c, s->scan);
-		s->scan = NULL;
-	}
+	if (scan_is_outdated(s))
+		scan_abandon(c, s, s->marked);
 	if (s->scan) {
 		*ret_others = *ret_others || !s->scan->foreign || s->scan->phase == SCAN_APPLYING;
 		return NULL;
@@ -364,11 +364,12 @@ static int scans_await(struct sync *a, const struct requirement *missing, size_t
 			continue;
 		if (blocking_is_done(pool, &l->call)) {
 			apply_scan(c, l);
+		} else if (l->began < s->began) {
+			scan_abandon(c, s, s->began);
 		} else if (rc == -ETIMEDOUT) {
-			int before = s->err;
 			l->phase = SCAN_LATE;
 			s->err = -ETIMEDOUT;
-			failed_update(c, l->dir, l->file, before);
+			failed_update(c, l->dir, l->file);
 		}
 	}
 	for (size_t i = 0; i < scans; i++)

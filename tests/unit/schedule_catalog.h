@@ -471,6 +471,7 @@ static void follow_work(void *arg)
 
 static void final_work(void *arg)
 {
+	struct catalog_status status;
 	struct window w = window_begin();
 	w.is_final = true;
 	run.is_polled = run.can_fail = disk.has_died = false;
@@ -478,6 +479,9 @@ static void final_work(void *arg)
 		read_list(&w, true);
 	follow_work(NULL);
 	read_list(&w, true);
+	catalog_status(run.c, &status);
+	if (status.scanning)
+		wrong("status: something is scanned, and all is known");
 }
 
 /* Lets all other threads run until they wait. */

@@ -42,7 +42,8 @@ static void check_dir(const struct catalog *c, uint32_t i)
 	const struct dir *d = &c->dirs[i];
 	uint32_t unwatched = 0;
 	check_scan(&d->scanned, "directory", i);
-	CANNOT(d->gone && d->wd, "directory", i);
+	CANNOT(d->gone && (d->wd || d->scanned.err), "directory", i);
+	CANNOT(d->gone && d->scanned.scan && d->scanned.scan->phase == SCAN_LATE, "directory", i);
 	CANNOT(d->wd > 0 && watch_dir_of(&c->watching, d->wd) != i, "directory", i);
 	CANNOT(d->wd > 0 && d->err && !d->scanned.scan && !d->scanned.err, "directory", i);
 	CANNOT(d->wd == WD_PARENT && (i == 0 || (d->err != -ENOENT && d->err != -ENOTDIR)), "directory", i);

@@ -46,19 +46,19 @@ struct object {
 struct state {
 	int64_t at; /* the time at which it began, in ms */
 	struct named paths[PATHS];
-	struct version server[SERVER_FILES];
+	struct version server[SERVER_FILES + 1]; /* the last: no file */
 };
 
 static struct {
 	char root[64], source[80];
 	uint64_t source_ino;
 	uint32_t serial;
-	struct object objects[OBJECTS];
-	int in[DIRS]; /* the object at each directory's path; -1: none */
+	struct object objects[OBJECTS + 1]; /* the last is on the server */
+	int in[DIRS];                       /* the object at each directory's path; -1: none; OBJECTS: a link */
 	struct named flat;
-	struct version server[SERVER_FILES];
-	unsigned reading[PATHS]; /* calls that read the index of a path */
-	bool read_torn[PATHS];   /* one perhaps read a part of a line, which was taken back */
+	struct version server[SERVER_FILES + 1]; /* the last: no file */
+	unsigned reading[PATHS];                 /* calls that read the index of a path */
+	bool read_torn[PATHS];                   /* one perhaps read a part of a line, which was taken back */
 	struct state states[STATES];
 	unsigned state_count;
 	bool writes_far;  /* the writer also changes links and files of the server */
@@ -402,7 +402,7 @@ static struct object *object_make(void)
 static void writer_moves_away(int dir)
 {
 	char away[128];
-	if (world.in[dir] < 0)
+	if (world.in[dir] < 0 || world.in[dir] == OBJECTS)
 		return;
 	struct object *o = &world.objects[world.in[dir]];
 	snprintf(away, sizeof away, "%s/away/%u", world.root, (unsigned)(o - world.objects));
@@ -506,6 +506,21 @@ static void writer_changes_deep(struct object *o)
 
 /* ---- the server ---- */
 
+/* A link to the server's directory takes an unused path, or is removed. */
+static void writer_links(int dir)
+{
+	char path[128];
+	bool is_link = world.in[dir] == OBJECTS;
+	if (!is_link && world.in[dir] >= 0)
+		return;
+	snprintf(path, sizeof path, "%s/%s", world.source, dir_texts[dir]);
+	schedule_point(is_link ? "unlink" : "link", dir_texts[dir]);
+	must(is_link ? unlink(path) : symlink(world.objects[OBJECTS].path, path), "link");
+	world.in[dir] = is_link ? -1 : OBJECTS;
+	disk_touched(world.source_ino);
+	world_add_state();
+}
+
 static void server_changes(unsigned i)
 {
 	char path[120], text[1024];
@@ -523,6 +538,23 @@ static void server_changes(unsigned i)
 	disk_touched(v.ino);
 	*old = v;
 	world_add_state();
+}
+
+/* The files of the server, and a directory with the first one. */
+static void server_begin(void)
+{
+	struct object *far = &world.objects[OBJECTS];
+	char file[120], name[160];
+	for (unsigned i = 0; i < SERVER_FILES; i++)
+		server_changes(i);
+	snprintf(far->path, sizeof far->path, "%s/server/d", world.root);
+	snprintf(file, sizeof file, "%s/server/1", world.root);
+	snprintf(name, sizeof name, "%s/%s", far->path, name_texts[LINK]);
+	must(mkdir(far->path, 0755), "mkdir");
+	must(link(file, name), "link");
+	disk_put_on_server(ino_of(far->path));
+	for (unsigned i = 0; i < NAME_COUNT; i++)
+		far->names[i].server = i == LINK ? 1 : SERVER_FILES + 1;
 }
 
 static void writer_appends(struct target *t)
@@ -544,9 +576,9 @@ static void writer_change(void)
 	enum { FILE_CHANGES = 5, SERVER_CHANGES = FILE_CHANGES + sizeof of_file / sizeof *of_file };
 	struct target t;
 	int dir = (int)schedule_draw(DIRS);
-	struct object *o = world.in[dir] < 0 ? NULL : &world.objects[world.in[dir]];
+	struct object *o = world.in[dir] < 0 || world.in[dir] == OBJECTS ? NULL : &world.objects[world.in[dir]];
 	uint64_t what = schedule_draw(world.writes_dirs && schedule_draw(4) ? FILE_CHANGES
-	                              : world.writes_far                    ? 19
+	                              : world.writes_far                    ? 21
 	                                                                    : SERVER_CHANGES);
 	if (what < 2)
 		writer_moves_away(dir);
@@ -564,6 +596,8 @@ static void writer_change(void)
 		disk_revive_server();
 	else if (what == SERVER_CHANGES + 1)
 		disk.dead = disk.has_died = true;
+	else if (what > SERVER_CHANGES + 2)
+		writer_links(dir);
 	else if (what >= FILE_CHANGES && target_draw(&t))
 		(what < SERVER_CHANGES ? of_file[what - FILE_CHANGES] : writer_replaces)(&t);
 }
@@ -589,8 +623,8 @@ static void world_begin(bool writes_far)
 	world.source_ino = ino_of(world.source);
 	disk_touched(world.source_ino);
 	world_add_state();
-	for (unsigned i = 0; writes_far && i < SERVER_FILES; i++)
-		server_changes(i);
+	if (writes_far)
+		server_begin();
 	for (int i = 0; i < DIRS; i++)
 		while (world.in[i] < 0)
 			writer_moves_in(i);

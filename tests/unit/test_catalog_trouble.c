@@ -3,8 +3,11 @@
 #include "cases.h"
 #include "sessionfs/base/deferred.h"
 #include "sessionfs/base/sys.h"
+
+#include "../../src/catalog/catalog_impl.h"
 #include "catalog_fixture.h"
 #include "failing_alloc.h"
+#include "linux_only.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -392,6 +395,57 @@ FIXTURE_CASE(name_of_an_unread_directory_is_not_given_away)
 	open_place(p);
 	assert_lists(p, OTHER, -ENOTCONN);
 	closed.name = NULL;
+}
+
+__typeof__(lock_release) __real_lock_release, __wrap_lock_release;
+static struct source_fixture *removing;
+static pthread_t finder;
+
+static void *find_all(void *arg)
+{
+	catalog_epoch(arg);
+	return NULL;
+}
+
+/* While the names of a directory are applied, it is removed, and another call finds that. */
+void __wrap_lock_release(struct lock *l)
+{
+	struct source_fixture *p = removing;
+	const struct disk_scan *scan = p ? p->c->dirs[1].scanned.scan : NULL;
+	bool is_applied = scan && scan->phase == SCAN_APPLYING;
+	__real_lock_release(l);
+	if (!is_applied)
+		return;
+	removing = NULL;
+	remove_all(at(p, "a"));
+	assert_int_equal(pthread_create(&finder, NULL, find_all, p->c), 0);
+	for (bool is_gone = false; !is_gone; __real_lock_release(l)) {
+		sched_yield();
+		lock_acquire(l);
+		is_gone = p->c->dirs[1].gone;
+	}
+}
+
+FIXTURE_CASE(a_directory_that_is_removed_fails_no_more)
+{
+	NEEDS_WATCHES();
+	p->budget = (struct budget)BUDGET_INIT(64 << 20);
+	put_numbered(p, "a", 600, HEADER_OF("s", "/"));
+	open_watched(p, false);
+	catalog_epoch(p->c);
+	closed.name = "a";
+	closed.err = EIO;
+	make_dir(p, "a/d");
+	catalog_epoch(p->c);
+	assert_int_equal(p->c->dirs[1].scanned.err, -EIO);
+	closed.name = NULL;
+	wait_stale();
+	removing = p;
+	catalog_epoch(p->c);
+	assert_null(removing);
+	pthread_join(finder, NULL);
+	assert_int_equal(p->c->failed.n, 0);
+	assert_lists(p, 0, 0);
 }
 
 /* ---- parents ---- */
