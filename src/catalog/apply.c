@@ -567,7 +567,7 @@ static void dir_failed(struct catalog *c, const struct disk_scan *l)
 		d->scanned.err = err;
 		return;
 	}
-	watch_dir_unreadable(c, l->dir, err);
+	watch_drop(c, l->dir);
 	if (err != d->err && !error_is_absence(err))
 		log_warning("%s: %s", d->name[0] ? d->name : c->source, resolver_error_text(err));
 	d->err = err;
@@ -607,7 +607,7 @@ static void apply_dir(struct catalog *c, struct disk_scan *l)
 		d->scanned.err = 0;
 	d->scanned.foreign = l->is_far;
 	if (l->is_far)
-		watch_dir_unreadable(c, l->dir, -EXDEV); /* its server changes it without an event */
+		watch_drop(c, l->dir); /* its server changes it without an event */
 	if (l->rc < 0) {
 		dir_failed(c, l);
 	} else if (l->reads == SCAN_READ) {

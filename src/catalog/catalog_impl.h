@@ -124,8 +124,6 @@ struct dir_tree {
 	uint32_t unwatched; /* number of its directories where inotify does not report every change */
 };
 
-#define WD_PARENT (-1)
-
 /* Sessions are found up to this many levels below the source. */
 #define DIR_LEVELS_MAX 8
 
@@ -133,9 +131,8 @@ struct dir_tree {
  *
  *	new (scan 0) --> read (err 0) <--> unreadable (err) --absent, or not listed--> gone --listed--> as before
  *
- * A directory with a watch (wd > 0) was read, unless a scan of it is running or failed. With WD_PARENT it is unreadable
- * because it is absent. One that is gone has no watch; its trees do not count it as unwatched. `trusted` means that it
- * was read, and ends with each mark of its names. */
+ * A directory with a watch was read, unless a scan of it is running or failed. One that is gone has none; its trees do
+ * not count it as unwatched. `trusted` means that it was read, and ends with each mark of its names. */
 struct dir {
 	struct scan_state scanned;       /* its names and rights */
 	struct dir_tree tree;            /* of it and all directories below it */
@@ -154,7 +151,7 @@ struct dir {
 	uint32_t project;
 	uint32_t scan;     /* counts them; starts at 1 if it appeared after the first one of the source */
 	int err;           /* the error reading it */
-	int wd;            /* its inotify watch; WD_PARENT: it is absent, and its parent's watch reports it; or 0 */
+	int wd;            /* its inotify watch; or 0 */
 	dev_t watched_dev; /* the directory that it watches */
 	ino_t watched_ino;
 	bool gone;    /* not in its parent's names: not scanned until it is again */
@@ -334,11 +331,9 @@ void mark_tree_stale(struct catalog *c, uint32_t dir);  /* the same for it and a
 /* Returns the directory after `dir` below `root`, each after its parent, starting at `root` itself. Returns NONE at the
  * end. */
 uint32_t dir_next(const struct catalog *c, uint32_t root, uint32_t dir);
-/* Call before reading the directory that is open as `fd`: watches it from now on, if possible. The lock is held, so
- * that the watch is registered before its first event. It never waits: the pool scans directories that may block. */
-void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st);
-/* The directory cannot be read. */
-void watch_dir_unreadable(struct catalog *c, uint32_t dir, int err);
+/* Call before reading the open directory: watches it from now on, if possible. The lock is held, so that the watch is
+ * registered before its first event. It never waits: the pool scans directories that may block. */
+void watch_dir(struct catalog *c, uint32_t dir, const struct resolved *at);
 /* The file has another name, under which it can change without an event. */
 void watch_hard_link(struct catalog *c, uint32_t file);
 /* Has catalog_wait scan it. */

@@ -59,11 +59,10 @@ void catalog_status(struct catalog *c, struct catalog_status *ret)
 	struct sync a = sync_begin(c, AGE_ANY);
 	if (!watching_is_on(w))
 		require(&a, OF_TREE, 0, NAMES);
-	*ret = (struct catalog_status){.scanning = c->dirs[0].scan == 0};
+	*ret = (struct catalog_status){.scanning = c->dirs[0].scan == 0, .watches = w->count};
 	bool is_idle = w->pending.n == 0;
 	for (uint32_t i = 0; i < c->dir_count; i++) {
 		const struct disk_scan *scan = c->dirs[i].scanned.scan;
-		ret->watches += c->dirs[i].wd > 0;
 		if (!place_is_stale(c, (struct place){i, NONE}) && !(scan && scan->phase != SCAN_RUNNING))
 			continue;
 		ret->scanning = true;

@@ -138,7 +138,7 @@ static void scan_dir(struct catalog *c, struct disk_scan *l, enum resolve_how ho
 	l->st = got.st;
 	if (l->rc == 0 && c) {
 		LOCKED(&c->lock);
-		watch_dir(c, l->dir, got.fd, &got.st);
+		watch_dir(c, l->dir, &got);
 		/* Results from before the watch existed could be outdated. */
 		l->reads = c->dirs[l->dir].trusted ? l->reads : SCAN_READ;
 	}

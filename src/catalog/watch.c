@@ -6,8 +6,8 @@
  * wake the thread in catalog_wait, which reads them if no other call does.
  *
  * A directory gets its watch before its names are read, so no change is missed in between. Some have none: their file
- * system can change without this kernel, watches ran out, or the same directory has two names. Those are polled, like a
- * file with another hard link. */
+ * system can change without this kernel, watches ran out, the same directory has two names, or a link leads to it, and
+ * can lead elsewhere without an event. Those are polled, like a file with another hard link. */
 #include "catalog_impl.h"
 
 #include "sessionfs/base/limits.h"
@@ -212,13 +212,10 @@ void watch_removed(struct catalog *c, uint32_t dir)
 
 void watch_drop(struct catalog *c, uint32_t dir)
 {
-	struct dir *d = &c->dirs[dir];
-	if (d->wd > 0) {
-		sys_inotify_rm_watch(c->watching.inotify, d->wd);
-		watch_removed(c, dir);
-	} else {
-		dir_set_watch(c, dir, 0, d->linked);
-	}
+	if (c->dirs[dir].wd == 0)
+		return;
+	sys_inotify_rm_watch(c->watching.inotify, c->dirs[dir].wd);
+	watch_removed(c, dir);
 }
 
 void watch_drop_below(struct catalog *c, uint32_t dir)
@@ -244,18 +241,18 @@ static void log_unwatched(struct catalog *c, uint32_t dir, int err)
 		            name);
 }
 
-void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
+void watch_dir(struct catalog *c, uint32_t dir, const struct resolved *at)
 {
 	struct watching *w = &c->watching;
 	struct dir *d = &c->dirs[dir];
 	char path[32];
 	/* A process that has a removed directory open keeps its watch alive. */
-	if (d->wd < 0 || (d->wd > 0 && (d->watched_dev != st->st_dev || d->watched_ino != st->st_ino)))
+	if (at->linked || d->watched_dev != at->st.st_dev || d->watched_ino != at->st.st_ino)
 		watch_drop(c, dir);
-	if (w->inotify < 0 || d->wd > 0 || d->gone)
+	if (w->inotify < 0 || d->wd || d->gone || at->linked)
 		return;
 	/* Watch the open directory; its path may lead elsewhere by now. */
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", at->fd);
 	errno = ENOSPC;
 	int wd = w->count < WATCHES_MAX ? sys_inotify_add_watch(w->inotify, path, INOTIFY_MASK) : -1;
 	/* A directory with two names has one watch, and its events do not say which name was used. */
@@ -265,8 +262,8 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 		return;
 	}
 	w->count++;
-	d->watched_dev = st->st_dev;
-	d->watched_ino = st->st_ino;
+	d->watched_dev = at->st.st_dev;
+	d->watched_ino = at->st.st_ino;
 	log_forget(&c->logged, LOGGED_UNWATCHED, d->name);
 	uint64_t marked = d->scanned.marked;
 	/* Earlier results, here and deeper, could be outdated: another directory could have got the path. The names are
@@ -274,15 +271,6 @@ void watch_dir(struct catalog *c, uint32_t dir, int fd, const struct stat *st)
 	mark_tree_stale(c, dir);
 	d->scanned.marked = marked;
 	dir_set_watch(c, dir, wd, d->linked);
-}
-
-void watch_dir_unreadable(struct catalog *c, uint32_t dir, int err)
-{
-	watch_drop(c, dir);
-	/* The parent's watch reports when it comes back. */
-	bool is_absent = dir != 0 && (err == -ENOENT || err == -ENOTDIR);
-	if (is_absent && c->dirs[c->dirs[dir].parent].wd)
-		dir_set_watch(c, dir, WD_PARENT, c->dirs[dir].linked);
 }
 
 void watch_hard_link(struct catalog *c, uint32_t file)

@@ -31,6 +31,9 @@ static void handle_dir_event(struct catalog *c, uint32_t parent, const struct in
 static void handle_file_event(struct catalog *c, uint32_t dir, const struct inotify_event *e)
 {
 	uint32_t file = file_for(c, dir, e->name);
+	/* A link to a directory can have the name of a session file. */
+	if (dir == 0 && e->mask & COMES_OR_GOES && dir_of_name(c, dir, e->name) != NONE)
+		handle_dir_event(c, dir, e);
 	if (file != NONE) {
 		mark_file_stale(c, file);
 	} else {

@@ -46,7 +46,6 @@ static void check_dir(const struct catalog *c, uint32_t i)
 	CANNOT(d->gone && d->scanned.scan && d->scanned.scan->phase == SCAN_LATE, "directory", i);
 	CANNOT(d->wd > 0 && watch_dir_of(&c->watching, d->wd) != i, "directory", i);
 	CANNOT(d->wd > 0 && d->err && !d->scanned.scan && !d->scanned.err, "directory", i);
-	CANNOT(d->wd == WD_PARENT && (i == 0 || (d->err != -ENOENT && d->err != -ENOTDIR)), "directory", i);
 	CANNOT(d->trusted && (d->err || d->scan == 0), "directory", i);
 	for (uint32_t k = i; k != NONE; k = dir_next(c, i, k))
 		unwatched += !c->dirs[k].gone && (!c->dirs[k].wd || c->dirs[k].linked);

@@ -439,8 +439,9 @@ static const char *draw_dir(struct world *w)
 {
 	static const char *const dirs[] = {"--d--/", "",         "--a--/",   "--b--/",
 	                                   "--c--/", "--a--/s/", "--b--/s/", "--b--/s/t/"};
-	unsigned n = COUNT(dirs);
-	return access(at(w->p, "--d--"), F_OK) == 0 ? dirs[draw(w, n)] : dirs[1 + draw(w, n - 1)];
+	unsigned n = COUNT(dirs), i = access(at(w->p, "--d--"), F_OK) == 0 ? draw(w, n) : 1 + draw(w, n - 1);
+	w->is_unseen = w->is_unseen || i == 0;
+	return dirs[i];
 }
 
 /* In a directory that exists from now on. */

@@ -30,6 +30,19 @@ static uint32_t entries(struct source_fixture *p, const char *stem)
 	return n;
 }
 
+static size_t sessions_of(struct source_fixture *p, const char *project)
+{
+	struct project_info info;
+	struct slot_info slot;
+	uint64_t cookie = 0;
+	size_t n = 0;
+	if (!catalog_project_by_name(p->c, span_of(project), &info))
+		return 0;
+	while (catalog_slot_next(p->c, info.project, &cookie, &slot))
+		n++;
+	return n;
+}
+
 static size_t count_projects(struct source_fixture *p)
 {
 	struct project_info info;
@@ -183,6 +196,33 @@ WATCHED(linked_files_are_polled)
 	unlink(outside);
 }
 
+/* No event reports that a link to a directory, or one above its target, leads elsewhere. */
+WATCHED(linked_directories_are_polled)
+{
+	char away[80], link[100], dir[100], file[120];
+	snprintf(away, sizeof away, "%s.away", p->root);
+	snprintf(link, sizeof link, "%s/current", away);
+	snprintf(dir, sizeof dir, "%s/one", away);
+	snprintf(file, sizeof file, "%s/s.jsonl", dir);
+	assert_int_equal(symlink(link, at(p, "--x--")), 0);
+	assert_int_equal(sessions_of(p, "x"), 0);
+	assert_false(catalog_is_watched(p->c));
+	assert_int_equal(mkdir(away, 0755) || mkdir(dir, 0755) || symlink("one", link), 0);
+	put_file(file, HEADER_OF("s", "/x"));
+	wait_stale();
+	assert_int_equal(sessions_of(p, "x"), 1);
+	assert_false(catalog_is_watched(p->c));
+	assert_int_equal(unlink(link) || symlink("nowhere", link), 0);
+	wait_stale();
+	assert_int_equal(sessions_of(p, "x"), 0);
+	/* An event of a link with the name of a session file. */
+	assert_int_equal(symlink(dir, at(p, "y.jsonl")), 0);
+	assert_int_equal(sessions_of(p, "y.jsonl"), 1);
+	assert_int_equal(unlink(at(p, "y.jsonl")), 0);
+	assert_int_equal(sessions_of(p, "y.jsonl"), 0);
+	remove_all(away);
+}
+
 /* A directory that is polled reports once that its files are gone, with a session or without. */
 WATCHED(removal_is_reported_once)
 {
@@ -319,19 +359,6 @@ FIXTURE_CASE(wait_without_watch_is_einval)
 	open_place(p);
 	assert_int_equal(count_changes(p, NULL), -EINVAL);
 	assert_false(catalog_is_watched(p->c));
-}
-
-static size_t sessions_of(struct source_fixture *p, const char *project)
-{
-	struct project_info info;
-	struct slot_info slot;
-	uint64_t cookie = 0;
-	size_t n = 0;
-	if (!catalog_project_by_name(p->c, span_of(project), &info))
-		return 0;
-	while (catalog_slot_next(p->c, info.project, &cookie, &slot))
-		n++;
-	return n;
 }
 
 /* Files that cannot be sessions are no changes, and neither are directories with the name of one. */
