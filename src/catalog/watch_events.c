@@ -47,8 +47,8 @@ static void handle_event(struct catalog *c, const struct inotify_event *e)
 	if (e->mask & IN_Q_OVERFLOW) {
 		log_debug("inotify: events were lost; scanning everything");
 		watch_overflow(&c->watching);
-		for (uint32_t i = 0; i < c->dir_count; i++)
-			mark_files_stale(c, i);
+		/* A watch can be on a directory that is gone, whose number a new one of that name has. */
+		watch_drop_below(c, 0);
 		return;
 	}
 	uint32_t dir = watch_dir_of(&c->watching, e->wd);
