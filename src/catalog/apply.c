@@ -63,17 +63,41 @@ uint32_t dir_of_name(struct catalog *c, uint32_t parent, const char *name)
 	return buf_err(&path) ? NONE : map_get(&c->dir_names, 0, buf_span(&path));
 }
 
+/* Finds a directory that is gone, and that only its parent knows, among the next few. */
+static uint32_t dir_find_gone(struct catalog *c)
+{
+	for (size_t n = 0; n < 8; n++) {
+		uint32_t dir = (uint32_t)(c->next_gone++ % c->dir_count);
+		const struct dir *d = &c->dirs[dir];
+		if (d->gone && !d->files.n && d->child == NONE && d->namesake == NONE && !d->scanned.scan)
+			return dir;
+	}
+	return (uint32_t)c->dir_count;
+}
+
+static void dir_forget(struct catalog *c, uint32_t dir)
+{
+	struct dir *d = &c->dirs[dir];
+	uint32_t *at = &c->dirs[d->parent].child;
+	while (*at != dir)
+		at = &c->dirs[*at].sibling;
+	*at = d->sibling;
+	map_remove(&c->dir_names, 0, span_of(d->name));
+	if (d->depth == 1)
+		c->projects[d->project].dir = NONE;
+	list_release(&d->files);
+}
+
 /* Makes what is known of a directory in the source, or deeper. False without memory. */
 static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 {
 	struct buf path CLEANUP_BUF = BUF_INIT;
-	uint32_t dir = (uint32_t)c->dir_count;
+	uint32_t dir = dir_find_gone(c);
 	if (!vec_grow(&c->dirs, &c->dir_cap, c->dir_count + 1, sizeof *c->dirs) || !failed_reserve(c))
 		return false;
 	struct dir *p = &c->dirs[parent];
 	struct dir d = {.parent = parent,
 	                .child = NONE,
-	                .sibling = p->child,
 	                .top = parent ? p->top : dir,
 	                .namesake = NONE,
 	                .listed = p->scan,
@@ -88,8 +112,13 @@ static bool dir_make(struct catalog *c, uint32_t parent, const char *name)
 		d.namesake = map_get(&c->paths, 0, buf_span(&path));
 	if (!d.name || map_put(&c->dir_names, 0, span_of(d.name), dir) < 0)
 		return false;
-	c->dirs[c->dir_count++] = d;
+	if (dir < c->dir_count)
+		dir_forget(c, dir);
+	else
+		c->dir_count++;
+	d.sibling = p->child;
 	p->child = dir;
+	c->dirs[dir] = d;
 	if (parent == 0)
 		c->projects[d.project].dir = dir;
 	dir_set_gone(c, dir, false);

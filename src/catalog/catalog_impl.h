@@ -3,8 +3,9 @@
  * says otherwise; functions here are called with it held.
  *
  * A `file` is a name on disk (a path relative to the source). It keeps its names as long as the catalog lives; if it
- * is gone and never had any, its place is for the next new name in the directory. A `slot` is a session file at one
- * generation; the file knows its current one. References are indexes, because arrays move when they grow. */
+ * is gone and never had any, its place is for the next new name in the directory. A new directory gets the place of one
+ * that is gone and had no files. A `slot` is a session file at one generation; the file knows its current one.
+ * References are indexes, because arrays move when they grow. */
 #ifndef SESSIONFS_CATALOG_IMPL_H
 #define SESSIONFS_CATALOG_IMPL_H
 
@@ -216,7 +217,7 @@ struct catalog {
 	struct file *files;
 	size_t file_count, file_cap;
 	struct dir *dirs;
-	size_t dir_count, dir_cap;
+	size_t dir_count, dir_cap, next_gone; /* next_gone: where dir_find_gone continues */
 	struct project *projects;
 	size_t project_count, project_cap;
 	struct slot *slots;

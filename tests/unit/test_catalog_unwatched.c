@@ -161,6 +161,23 @@ FIXTURE_CASE(recreated_directory_after_lost_events_gets_its_own_watch)
 	assert_int_not_equal(slot_of(p, "a", "two"), NO_SLOT);
 }
 
+FIXTURE_CASE(a_directory_that_came_and_went_takes_no_memory)
+{
+	char name[32];
+	open_with_files(p);
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(name, sizeof name, "%s%u", i % 2 ? "a/" : "", i);
+		make_dir(p, name);
+		wait_stale();
+		catalog_epoch(p->c);
+		assert_int_equal(rmdir(at(p, name)), 0);
+		wait_stale();
+		catalog_epoch(p->c);
+	}
+	assert_in_range(p->c->dir_count, 3, 10);
+	assert_int_not_equal(slot_of(p, "a", "one"), NO_SLOT);
+}
+
 /* An event of a file counts even if the names next to it must be read again anyway. */
 FIXTURE_CASE(file_event_beside_new_directory_is_applied)
 {
