@@ -67,12 +67,11 @@ static int tear_down_failing(void **state)
 	return tear_down(state);
 }
 
-#define FAILING(f) CASE_WITH(f, set_up, tear_down_failing)
+#define FAILING(f) STATE_CASE(f, set_up, tear_down_failing)
 
 /* One that cannot be read now is not gone. */
 FAILING(an_unreadable_parent_is_still_the_parent)
 {
-	struct source_fixture *p = *state;
 	struct slot_info info;
 	uint64_t cookie = 0;
 	put(p, "b.jsonl", HEADER_OF("b", "/w"));
@@ -101,7 +100,6 @@ static int note_file(void *arg, const char *file, uint32_t slot, int err, const 
 /* What --check lists: directories, too, if they cannot be read. */
 FAILING(an_unreadable_directory_is_listed)
 {
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf got = BUF_INIT;
 	put_all(p, "a/1.jsonl b/2.jsonl");
 	put(p, "b/3.jsonl", "no session\n");
@@ -129,7 +127,6 @@ static int error_of_list(const struct source_fixture *p)
 FAILING(a_failure_ends_alone)
 {
 	static const char *const names[][2] = {{"a", "b"}, {"a/1.jsonl", "b/2.jsonl"}, {"a/1.jsonl", "b"}};
-	struct source_fixture *p = *state;
 	put_all(p, "a/1.jsonl b/2.jsonl");
 	open_place(p);
 	assert_int_equal(error_of_list(p), 0);
@@ -162,7 +159,6 @@ static void assert_lasts(const struct source_fixture *p, int rc, int64_t ms)
 /* A slow scan is valid longer, so that scans take a part of the time only. */
 FAILING(what_is_current_lasts)
 {
-	struct source_fixture *p = *state;
 	make_dir(p, "a");
 	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
 	put(p, "2.jsonl", HEADER_OF("2", "/"));
@@ -199,7 +195,6 @@ STATE_CASE(what_is_watched_lasts, set_up_watched, tear_down_failing)
 /* One that is gone fails no more. */
 FAILING(a_failure_ends_with_its_directory)
 {
-	struct source_fixture *p = *state;
 	CLEANUP_BUF struct buf got = BUF_INIT;
 	put_all(p, "a/1.jsonl a/b/2.jsonl");
 	open_place(p);
@@ -217,7 +212,6 @@ FAILING(a_failure_ends_with_its_directory)
 /* The newest of all can be one whose time is not known. */
 FAILING(the_newest_is_unsure_without_the_time_of_one)
 {
-	struct source_fixture *p = *state;
 	struct slot_info info;
 	static const char *const files[] = {"a/1.jsonl", "a/2.jsonl", "b/3.jsonl", "b/4.jsonl"};
 	for (int i = 0; i < 4; i++) {
@@ -266,7 +260,6 @@ STATE_CASE(a_write_within_a_tick_is_reported, set_up_watched, tear_down_failing)
 /* Without a call that listed them before. */
 FAILING(the_status_counts_the_sessions)
 {
-	struct source_fixture *p = *state;
 	struct catalog_status status;
 	put(p, "a/1.jsonl", HEADER_OF("1", "/"));
 	open_place(p);

@@ -113,11 +113,10 @@ static bool has(struct source_fixture *p, const char *stem)
 	return slot_of(p, "w", stem) != NO_SLOT;
 }
 
-#define REPLACE(f) CASE_WITH(f, prepare, forget)
+#define REPLACE(f) STATE_CASE(f, prepare, forget)
 
 REPLACE(polled_directory_comes_back)
 {
-	struct source_fixture *p = *state;
 	begin(p, true);
 	assert_true(has(p, "up+mid+deep+1"));
 	wait_stale();
@@ -130,7 +129,6 @@ REPLACE(polled_directory_comes_back)
 
 REPLACE(polled_file_comes_back)
 {
-	struct source_fixture *p = *state;
 	begin(p, true);
 	assert_true(has(p, "up+mid+2"));
 	wait_stale();
@@ -183,7 +181,6 @@ static void end_scan(void)
 /* A scan finds nothing, and ends after a later scan of the directory above has found the name. */
 REPLACE(late_failure_hides_nothing)
 {
-	struct source_fixture *p = *state;
 	begin(p, false);
 	assert_true(has(p, "up+mid+deep+1"));
 	make_dir(p, DEEP "/new");
@@ -198,7 +195,6 @@ REPLACE(late_failure_hides_nothing)
 /* A watch reports no change of the path above it. */
 REPLACE(directory_below_unwatched_is_polled)
 {
-	struct source_fixture *p = *state;
 	world.unwatched = "/up";
 	begin(p, false);
 	assert_true(has(p, "up+mid+deep+1"));
@@ -212,7 +208,6 @@ REPLACE(directory_below_unwatched_is_polled)
 REPLACE(replacement_before_watch_is_seen)
 {
 	NEEDS_WATCHES();
-	struct source_fixture *p = *state;
 	world.unwatched = "/up";
 	begin(p, false);
 	assert_true(has(p, "up+mid+deep+1"));
@@ -227,7 +222,6 @@ REPLACE(replacement_before_watch_is_seen)
 /* A session is removed after its own check, while its directory is scanned for sessions that it started. */
 REPLACE(removed_session_has_no_subagents)
 {
-	struct source_fixture *p = *state;
 	struct slot_info found;
 	begin(p, true);
 	uint32_t slot = slot_of(p, "w", "up+mid+2");

@@ -45,21 +45,6 @@ static int failing_openat(int dir, const char *path, int flags, ...)
 	return is_refused(&no_disk) ? -1 : openat(dir, path, flags);
 }
 
-/* The kernel loses the events that it has now. */
-static bool loses_events;
-
-static ssize_t losing_read(int fd, void *p, size_t n)
-{
-	const struct inotify_event lost = {.wd = -1, .mask = IN_Q_OVERFLOW};
-	ssize_t got = read(fd, p, n);
-	if (got <= 0 || !loses_events)
-		return got;
-	memcpy(p, &lost, sizeof lost);
-	loses_events = false;
-	return sizeof lost;
-}
-
-__typeof__(read) *const sys_read = losing_read;
 __typeof__(openat) *const sys_openat = failing_openat;
 __typeof__(inotify_add_watch) *const sys_inotify_add_watch = failing_add_watch;
 
@@ -142,23 +127,6 @@ FIXTURE_CASE(recreated_directory_gets_its_own_watch)
 	assert_true(catalog_is_watched(p->c));
 	put(p, "a/three.jsonl", HEADER_OF("three", "/"));
 	assert_int_not_equal(slot_of(p, "a", "three"), NO_SLOT);
-}
-
-/* Its events are lost, and it has the inode number of the former one. */
-FIXTURE_CASE(recreated_directory_after_lost_events_gets_its_own_watch)
-{
-	NEEDS_WATCHES();
-	struct stat st;
-	open_with_files(p);
-	assert_int_not_equal(slot_of(p, "a", "one"), NO_SLOT);
-	assert_int_equal(unlink(at(p, "a/one.jsonl")) || rmdir(at(p, "a")), 0);
-	make_dir(p, "a");
-	assert_int_equal(stat(at(p, "a"), &st), 0);
-	p->c->dirs[1].watched_ino = st.st_ino;
-	loses_events = true;
-	assert_int_equal(slot_of(p, "a", "one"), NO_SLOT);
-	put(p, "a/two.jsonl", HEADER_OF("two", "/"));
-	assert_int_not_equal(slot_of(p, "a", "two"), NO_SLOT);
 }
 
 FIXTURE_CASE(a_directory_that_came_and_went_takes_no_memory)

@@ -3,7 +3,8 @@
 #include "cases.h"
 #include "sessionfs/base/clock.h"
 #include "sessionfs/base/sys.h"
-#include "sessionfs/catalog/catalog.h"
+
+#include "../../src/catalog/catalog_impl.h"
 #include "catalog_fixture.h"
 #include "linux_only.h"
 
@@ -11,11 +12,18 @@
 #include <unistd.h>
 
 static _Atomic unsigned reads;
+static bool loses; /* the kernel has lost the events of the next read */
 
 static ssize_t counted_read(int fd, void *p, size_t n)
 {
+	const struct inotify_event lost = {.wd = -1, .mask = IN_Q_OVERFLOW};
+	ssize_t got = read(fd, p, n);
 	reads++;
-	return read(fd, p, n);
+	if (got <= 0 || !loses)
+		return got;
+	memcpy(p, &lost, sizeof lost);
+	loses = false;
+	return sizeof lost;
 }
 __typeof__(read) *const sys_read = counted_read;
 
@@ -286,6 +294,21 @@ WATCHED(queue_overflow_reports_all_files)
 		assert_int_equal(unlink(at(p, "--w--/b.jsonl")), 0);
 	}
 	assert_in_range(count_changes(p, NULL), 1, 4);
+}
+
+/* A directory was replaced by one that has its inode number. */
+WATCHED(lost_events_renew_all_watches)
+{
+	struct stat st;
+	assert_int_equal(entries(p, "a"), 1);
+	remove_all(at(p, "--w--"));
+	put(p, "--w--/c.jsonl", HEADER_OF("sid-c", "/w"));
+	assert_int_equal(stat(at(p, "--w--"), &st), 0);
+	p->c->dirs[1].watched_ino = st.st_ino;
+	loses = true;
+	assert_int_equal(entries(p, "c"), 0);
+	put(p, "--w--/d.jsonl", HEADER_OF("sid-d", "/w"));
+	assert_int_equal(entries(p, "d"), 0);
 }
 
 /* Any thread can read the overflow event. */

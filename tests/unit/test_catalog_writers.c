@@ -8,25 +8,22 @@
 #include <stdatomic.h>
 
 /* Writers, each of its own files, among readers of everything: each writer sees its own writes. */
-enum { WRITERS = 6, BROWSERS = 4, MANY_ROUNDS = 10000, FEW_ROUNDS = 600, CHECK_ROUNDS = 3000 };
+enum { WRITERS = 6, BROWSERS = 4, MANY_ROUNDS = 10000, CHECK_ROUNDS = 3000 };
 
 struct writer {
 	struct source_fixture *p;
 	pthread_t thread;
 	int kind, rounds;
-	bool poll;
 	char wrong[256]; /* the first error */
 };
 
 static atomic_bool writing;
 static atomic_int unexpected; /* an error of a reader, other than that a session was replaced */
 
-static void miss(struct writer *w, int round, const char *project, const char *stem, const char *what, long got)
-{
-	if (!w->wrong[0])
-		snprintf(w->wrong, sizeof w->wrong, "writer %d, round %d: %s/%s: %s (%ld)", w->kind, round, project,
-		         stem, what, got);
-}
+/* Notes the first error. */
+#define CHECK(condition)                                                                                               \
+	if (!(condition) && !w->wrong[0])                                                                              \
+	snprintf(w->wrong, sizeof w->wrong, "writer %d, round %d: %s/%s: %s", w->kind, round, project, stem, #condition)
 
 static bool is_listed(struct source_fixture *p, uint32_t project, const char *stem)
 {
@@ -44,27 +41,17 @@ static void ask_for(struct writer *w, int round, const char *project, const char
 	struct project_info info;
 	struct slot_info slot;
 	struct session *s;
-	if (w->poll)
-		wait_stale();
 	bool found = catalog_project_by_name(w->p->c, span_of(project), &info);
 	bool is_there = found && catalog_slot_by_stem(w->p->c, info.project, span_of(stem), &slot);
-	if (is_there != (size >= 0))
-		miss(w, round, project, stem, "catalog_slot_by_stem", is_there);
-	if ((found && is_listed(w->p, info.project, stem)) != (size >= 0))
-		miss(w, round, project, stem, "catalog_slot_next", is_there);
+	CHECK(is_there == (size >= 0));
+	CHECK((found && is_listed(w->p, info.project, stem)) == (size >= 0));
 	if (!is_there || size < 0)
 		return;
-	int rc = catalog_slot_now(w->p->c, slot.slot, &slot);
-	if (rc < 0 || slot.st.st_size != size)
-		miss(w, round, project, stem, "catalog_slot_now", rc < 0 ? rc : (long)slot.st.st_size);
-	rc = catalog_session_get(w->p->c, slot.slot, &s);
-	if (rc < 0) {
-		miss(w, round, project, stem, "catalog_get", rc);
-		return;
-	}
-	if (session_size(s) != (uint64_t)size)
-		miss(w, round, project, stem, "session_size", (long)session_size(s));
-	catalog_session_put(w->p->c, s);
+	CHECK(catalog_slot_now(w->p->c, slot.slot, &slot) == 0 && slot.st.st_size == size);
+	int rc = catalog_session_get(w->p->c, slot.slot, &s);
+	CHECK(rc == 0 && session_size(s) == (uint64_t)size);
+	if (rc == 0)
+		catalog_session_put(w->p->c, s);
 }
 
 /* As one request, and as one that reads events at each step. */
@@ -155,8 +142,11 @@ static void *browse(void *arg)
 	return NULL;
 }
 
-static void write_and_browse(struct source_fixture *p, bool poll, int rounds)
+/* All rounds if SESSIONFS_TEST_ROUNDS is set. */
+WATCHED(writer_sees_own_write_among_readers)
 {
+	NEEDS_WATCHES();
+	int rounds = getenv("SESSIONFS_TEST_ROUNDS") ? MANY_ROUNDS : CHECK_ROUNDS;
 	struct writer writers[WRITERS];
 	pthread_t browsers[BROWSERS];
 	catalog_close(p->c);
@@ -166,38 +156,22 @@ static void write_and_browse(struct source_fixture *p, bool poll, int rounds)
 		                       "--m--/x.jsonl"};
 		put(p, files[i], text);
 	}
-	open_watched(p, poll);
+	open_watched(p, false);
 	atomic_store(&writing, true);
-	/* A writer that moves the clock makes other looks seem slow, and the result of a slow look stays valid for
-	 * long. */
-	for (int i = 0; i < BROWSERS && !poll; i++)
+	for (int i = 0; i < BROWSERS; i++)
 		assert_int_equal(pthread_create(&browsers[i], NULL, browse, p), 0);
 	for (int i = 0; i < WRITERS; i++) {
-		writers[i] = (struct writer){.p = p, .kind = i, .rounds = rounds / WRITERS, .poll = poll};
+		writers[i] = (struct writer){.p = p, .kind = i, .rounds = rounds / WRITERS};
 		assert_int_equal(pthread_create(&writers[i].thread, NULL, write_often, &writers[i]), 0);
-		if (poll)
-			pthread_join(writers[i].thread, NULL);
 	}
-	for (int i = 0; i < WRITERS && !poll; i++)
+	for (int i = 0; i < WRITERS; i++)
 		pthread_join(writers[i].thread, NULL);
 	atomic_store(&writing, false);
-	for (int i = 0; i < BROWSERS && !poll; i++)
+	for (int i = 0; i < BROWSERS; i++)
 		pthread_join(browsers[i], NULL);
 	for (int i = 0; i < WRITERS; i++)
 		assert_string_equal(writers[i].wrong, "");
 	assert_int_equal(atomic_load(&unexpected), 0);
-}
-
-/* All rounds if SESSIONFS_TEST_ROUNDS is set. */
-WATCHED(writer_sees_own_write_among_readers)
-{
-	NEEDS_WATCHES();
-	write_and_browse(p, false, getenv("SESSIONFS_TEST_ROUNDS") ? MANY_ROUNDS : CHECK_ROUNDS);
-}
-
-WATCHED(writer_sees_own_write_by_polling)
-{
-	write_and_browse(p, true, FEW_ROUNDS);
 }
 
 RUN_CASES(NULL, NULL)
