@@ -498,6 +498,26 @@ FIXTURE_CASE(a_lasting_failure_is_no_change)
 	}
 }
 
+/* A file is rewritten, its header cannot be read, and then its server does not answer. */
+FIXTURE_CASE(an_unread_file_is_not_shown)
+{
+	struct slot_info info;
+	put_all(p, "a/one.jsonl");
+	open_place(p);
+	uint32_t slot = slot_of(p, "a", "one");
+	put(p, "a/one.jsonl", HEADER_OF("another", "/"));
+	let_fail(p, "a/one.jsonl", false, EVER);
+	wait_stale();
+	assert_int_equal(catalog_slot(p->c, slot, &info), -EIO);
+	closed = (__typeof__(closed)){"a/one.jsonl", ETIMEDOUT, false};
+	wait_stale();
+	assert_int_equal(catalog_slot(p->c, slot, &info), -ETIMEDOUT);
+	closed.name = NULL;
+	let_be();
+	wait_stale();
+	assert_int_equal(catalog_slot(p->c, slot, &info), -ESTALE);
+}
+
 /* ---- messages ---- */
 
 #define LOGGED(path) "sessionfs: " path ": Input/output error\n"

@@ -146,6 +146,21 @@ FIXTURE_CASE(a_directory_that_came_and_went_takes_no_memory)
 	assert_int_not_equal(slot_of(p, "a", "one"), NO_SLOT);
 }
 
+FIXTURE_CASE(a_flat_file_is_the_newest_once_its_project_is_known)
+{
+	struct project_info info;
+	open_with_files(p);
+	assert_true(catalog_project_by_name(p->c, SPAN_LIT("flat"), &info));
+	put(p, "new.jsonl", HEADER_OF("new", "/flat"));
+	set_mtime(p, "new.jsonl", 2000000000);
+	wait_stale();
+	catalog_epoch(p->c);
+	/* As a call leaves it whose time is up. */
+	p->c->projects[info.project].newest[NEWEST_OF_ALL].epoch = p->c->epoch;
+	assert_true(catalog_project(p->c, info.project, &info));
+	assert_int_equal(info.mtime.tv_sec, 2000000000);
+}
+
 /* An event of a file counts even if the names next to it must be read again anyway. */
 FIXTURE_CASE(file_event_beside_new_directory_is_applied)
 {
