@@ -259,25 +259,16 @@ WATCHED(removal_is_reported_once)
 	assert_int_equal(changes_of(p, "--w--/a.jsonl", &change), 0);
 }
 
-/* More changes than the kernel queues, and than are recorded: each file is reported once, and none again until it
- * changes. */
+/* More changes than the kernel queues, or (with small limits) than are recorded: each file is reported once, and none
+ * again until it changes. */
 WATCHED(queue_overflow_reports_all_files)
 {
-	enum { MANY = 66000 };
-	char root[] = "/dev/shm/test_catalog.XXXXXX", name[32];
+	enum { MANY = 20 };
+	char name[32];
 	bool names = true;
-	if (!mkdtemp(root))
-		skip(); /* a disk is too slow to create them all */
-	catalog_close(p->c);
-	remove_all(p->root);
-	strcpy(p->root, root);
-	put(p, "--w--/a.jsonl", HEADER_OF("sid-a", "/w") USER("e1", null, "hi"));
-	open_watched(p, false);
 	assert_int_equal(entries(p, "a"), 1);
-	for (int i = 0; i < MANY; i++) {
-		snprintf(name, sizeof name, "--w--/%05d.jsonl", i);
-		assert_int_equal(mknod(at(p, name), S_IFREG | 0644, 0), 0);
-	}
+	put_numbered(p, "--w--", MANY, "");
+	loses = true;
 	assert_true(count_changes(p, NULL) >= MANY + 1);
 	assert_int_equal(count_changes(p, NULL), 0);
 	append(p, "--w--/a.jsonl", USER("e2", null, "hi"));
@@ -285,14 +276,12 @@ WATCHED(queue_overflow_reports_all_files)
 	assert_false(names);
 	/* That they are gone is reported, but not again at the next overflow. */
 	for (int i = 0; i < MANY; i++) {
-		snprintf(name, sizeof name, "--w--/%05d.jsonl", i);
+		snprintf(name, sizeof name, "--w--/%d.jsonl", i);
 		assert_int_equal(unlink(at(p, name)), 0);
 	}
 	assert_true(count_changes(p, NULL) >= MANY);
-	for (int i = 0; i < MANY / 2; i++) {
-		assert_int_equal(mknod(at(p, "--w--/b.jsonl"), S_IFREG | 0644, 0), 0);
-		assert_int_equal(unlink(at(p, "--w--/b.jsonl")), 0);
-	}
+	append(p, "--w--/b.jsonl", "\n");
+	loses = true;
 	assert_in_range(count_changes(p, NULL), 1, 4);
 }
 
@@ -314,17 +303,10 @@ WATCHED(lost_events_renew_all_watches)
 /* Any thread can read the overflow event. */
 WATCHED(queue_overflow_wakes_waiter)
 {
-	int most = 0;
-	FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
-	assert_int_equal(f ? fscanf(f, "%d", &most) : 0, 1);
-	fclose(f);
-	if (most > 1 << 17)
-		skip();
 	assert_int_equal(entries(p, "a"), 1);
 	count_changes(p, NULL);
-	for (int i = 0; i <= most; i++)
-		append(p, i % 2 ? "--w--/one" : "--w--/other", "x");
 	append(p, "--w--/a.jsonl", USER("e2", null, "hi"));
+	loses = true;
 	assert_int_equal(entries(p, "a"), 2);
 	int64_t before = clock_ms(CLOCK_MONOTONIC);
 	assert_true(wait_changes(p, 60000, -1, NULL) >= 2);
