@@ -231,7 +231,7 @@ ssize_t writev(int fd, const struct iovec *v, int n)
 END
 cc -shared -fPIC -O1 -o "$T/early.so" "$T/early.c" -ldl || die "early.c"
 export EARLY_MOUNT=$T/mnt
-preload="$(is_sanitized && gcc -print-file-name=libasan.so || :) $T/early.so"
+preload="$(sanitizer_library) $T/early.so"
 while IFS=: read -r how option message; do
 	[ "$how" != crash ] || ! is_sanitized || continue
 	rc=0

@@ -16,7 +16,7 @@ other=projects/home-ada-notes
 for options in "" "-oro"; do
 	touch "$GATE"
 	# A sanitizer must be the first of all libraries.
-	LD_PRELOAD="$(is_sanitized && gcc -print-file-name=libasan.so || :) $T/slow.so" SLOW_FILE=/${slow##*/} mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
+	LD_PRELOAD="$(sanitizer_library) $T/slow.so" SLOW_FILE=/${slow##*/} mount_fs "$T/src" "$T/mnt" ${options:+"$options"}
 	rm -f "$T/tables"
 	(cat "$T"/mnt/{sessions,usage,files,problems}.tsv "$T/mnt/html/index.html" && touch "$T/tables") >"$T/read" &
 	reader=$!

@@ -15,7 +15,7 @@ static ino_t unreadable[2];
 
 /* How often the attributes of the file with this inode were read. */
 static ino_t looked_at;
-static unsigned looks;
+static atomic_uint looks;
 
 /* The file with this inode keeps these attributes, as it does within a tick of the clock. */
 static struct stat frozen;
@@ -35,7 +35,7 @@ static int failing_statx(int dir, const char *path, int flags, unsigned mask, st
 __typeof__(statx) *const sys_statx = failing_statx;
 
 /* How long the next call takes. */
-static int64_t slow_ms;
+static _Atomic int64_t slow_ms;
 
 static int failing_fstat(int fd, struct stat *st)
 {
