@@ -276,16 +276,4 @@ FIXTURE_CASE(edits_by_others)
 	assert_reads(p, S "/entries/none/context.json", "null\n");
 }
 
-/* A line of pi that was appended meanwhile is the parent. */
-FIXTURE_CASE(follows_foreign_lines)
-{
-	static const char more[] = USER("d", "c", "hi");
-	begin(p, ABC);
-	assert_missing(p, A "/context.json");
-	write_at(p->file, O_APPEND, more, sizeof more - 1);
-	p->seen += sizeof more - 1;
-	assert_int_equal(put(p, A, "context.json", "null\n"), 0);
-	assert_added(p, EDIT("@0", "d", "a", null));
-}
-
 RUN_CASES(expect_refusals, NULL)

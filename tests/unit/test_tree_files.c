@@ -11,6 +11,7 @@ FIXTURE_CASE(touch_creates_empty_name)
 	struct tree_attr a;
 	const struct tree_setattr times = {.mtime = true, .atime = true, .mode = true, .uid = true};
 	begin(p, ABC LABEL("l", "c", "b", "old"));
+	assert_int_equal(open_create(p, B, "label", true, &h), -EEXIST);
 	assert_int_equal(open_create(p, A, "label", true, &h), 0);
 	assert_reads(p, A "/label", "");
 	assert_int_equal(tree_flush(p->tree, h, &who), 0);
@@ -24,44 +25,6 @@ FIXTURE_CASE(touch_creates_empty_name)
 	tree_release(p->tree, h);
 	assert_int_equal(tree_setattr(p->tree, node_at(p, S "/title"), NULL, &times, &a), -EPERM);
 	assert_added(p, "");
-}
-
-/* O_EXCL holds; readers see the old text until the commit, the handle its own. */
-FIXTURE_CASE(staged_text_is_private_to_handle)
-{
-	CLEANUP_BUF struct buf b = BUF_INIT;
-	struct tree_handle *h;
-	struct tree_attr a;
-	begin(p, ABC LABEL("l", "c", "a", "old"));
-	assert_int_equal(open_create(p, A, "label", true, &h), -EEXIST);
-	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &who, &h), 0);
-	assert_reads(p, A "/label", "old\n");
-	assert_int_equal(tree_write(p->tree, h, span_of("new"), 0, &who), 0);
-	assert_int_equal(tree_write(p->tree, h, span_of("er\n"), 3, &who), 0);
-	assert_reads(p, A "/label", "old\n");
-	assert_int_equal(tree_handle_read(p->tree, h, 1, 100, &b), 0);
-	assert_text(&b, "ewer\n");
-	assert_int_equal(tree_handle_attr(p->tree, node_at(p, A "/label"), h, &a), 0);
-	assert_int_equal(a.size, 6);
-	assert_added(p, "");
-	assert_int_equal(tree_fsync(p->tree, h, &who), 0);
-	assert_reads(p, A "/label", "newer\n");
-	/* It is committed once. */
-	assert_int_equal(tree_fsync(p->tree, h, &who), 0);
-	assert_int_equal(tree_flush(p->tree, h, &who), 0);
-	tree_release(p->tree, h);
-	assert_added(p, LABEL("@0", "l", "a", "newer"));
-}
-
-FIXTURE_CASE(truncation_by_path_cuts_label)
-{
-	struct tree_attr a;
-	struct tree_setattr size = {.size = true};
-	begin(p, ABC LABEL("l", "c", "a", "older"));
-	size.attr.size = 3;
-	assert_int_equal(tree_setattr(p->tree, node_at(p, A "/label"), NULL, &size, &a), 0);
-	assert_reads(p, A "/label", "old\n");
-	assert_added(p, LABEL("@0", "l", "a", "old"));
 }
 
 /* Text that cannot be shown exactly is kept if it is saved as shown. */
@@ -136,11 +99,8 @@ FIXTURE_CASE(rename_onto_writable_name_commits)
 	assert_int_equal(tree_write(p->tree, h, span_of("late\n"), 0, &who), -EIO);
 	assert_has(p, S "/errors", "Z entries/a: not written: the file was renamed to a name of the session (EIO)\n");
 	tree_release(p->tree, h);
-	assert_int_equal(put(p, S, "tmp", "one\n"), 0);
-	assert_int_equal(move(p, S, "tmp", S, "name"), 0);
 	assert_int_equal(put(p, S, "tmp", "two\n"), 0);
 	assert_int_equal(move(p, S, "tmp", B, "branch"), 0);
-	assert_reads(p, S "/name", "one\n");
 	assert_reads(p, B "/branch", "two\n");
 }
 
