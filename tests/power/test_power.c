@@ -440,7 +440,7 @@ static void scenario_test(void **state)
 		wire_age(&p.w, FULL_NAME, 1000);
 	}
 	p.disk = disk_open(dir);
-	wire_open(&p.w, false, FLAGS);
+	wire_open(&p.w, false, ALL_FLAGS);
 	s->run(&p, s);
 	wire_stop(&p.w);
 	disk_stop(p.disk);

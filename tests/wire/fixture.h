@@ -13,14 +13,31 @@
 	 FUSE_READDIRPLUS_AUTO | FUSE_WRITEBACK_CACHE | FUSE_NO_OPEN_SUPPORT | FUSE_PARALLEL_DIROPS |                  \
 	 FUSE_CACHE_SYMLINKS | FUSE_NO_OPENDIR_SUPPORT | FUSE_MAX_PAGES)
 
+/* A directory of each kind. */
+static const char *const sample_dirs[] = {"",
+                                          "projects",
+                                          "projects/home-w-app",
+                                          "sessions",
+                                          SESSION,
+                                          SESSION "/entries",
+                                          SESSION "/entries/aaaa0002",
+                                          SESSION "/entries/aaaa0002/tool-calls",
+                                          SESSION "/entries/aaaa0003/images",
+                                          SESSION "/labels",
+                                          SESSION "/branches",
+                                          SESSION "/branches/aaaa0006"};
+
 static inline struct wire *prepare(void)
 {
 	struct wire *w = malloc(sizeof *w);
 	wire_source(w);
 	wire_file(w, FILE_ONE, one);
-	wire_file(w, PROJECT "2026-01-02T04-00-00-000Z_two.jsonl", fork_of_one);
+	wire_file(w, FILE_TWO, fork_of_one);
 	wire_file(w, "flat.jsonl", LINE({"type":"session","id":"flat"}));
 	wire_age(w, FILE_ONE, 1000);
+	wire_age(w, FILE_TWO, 1000);
+	wire_age(w, "flat.jsonl", 1000);
+	buf_adds(&w->kept, one);
 	return w;
 }
 

@@ -9,6 +9,7 @@
 #define PROJECT "--home-w-app--/"
 #define STEM "2026-01-02T03-04-05-000Z_one"
 #define FILE_ONE PROJECT STEM ".jsonl"
+#define FILE_TWO PROJECT "2026-01-02T04-00-00-000Z_two.jsonl"
 #define SESSION "projects/home-w-app/" STEM
 
 static const char one[] =

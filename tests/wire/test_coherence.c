@@ -14,7 +14,6 @@
 
 #define TITLE SESSION "/title"
 #define FIRST_ENTRY SESSION "/entries/aaaa0001"
-#define FORK_FILE PROJECT "2026-01-02T04-00-00-000Z_two.jsonl"
 #define FORK_DIR "projects/home-w-app/2026-01-02T04-00-00-000Z_two"
 #define FLAT "projects/unknown/flat"
 
@@ -46,7 +45,7 @@ static int set_up(void **state, bool read_only, bool unwatched, long age)
 {
 	struct wire *w = prepare();
 	wire_age(w, FILE_ONE, age);
-	wire_age(w, FORK_FILE, age);
+	wire_age(w, FILE_TWO, age);
 	wire_age(w, "flat.jsonl", age);
 	w->unwatched = unwatched;
 	wire_open(w, read_only, ALL_FLAGS);
@@ -197,30 +196,34 @@ STATE_CASE(i6_late_parent_drops_names, untouched, teardown)
 	assert_int_equal(w->drops, 4);
 }
 
+static void assert_valid(struct wire *w, uint64_t dir, uint64_t seconds)
+{
+	uint64_t valid;
+	wire_told(w, dir, &valid);
+	assert_int_equal(valid, seconds);
+}
+
 static const char same_name[] = LINE({"type":"session","id":"same"});
 
 /* Other sessions decide whether a session has parents and forks, without a change in it. */
 STATE_CASE(i7_new_fork_notifies_parent, untouched, teardown)
 {
 	NEEDS_WATCHES();
-	uint64_t valid, session = wire_walk(w, SESSION).nodeid, fork = wire_walk(w, FORK_DIR).nodeid;
+	uint64_t session = wire_walk(w, SESSION).nodeid, fork = wire_walk(w, FORK_DIR).nodeid;
 	wire_list_away(w, session);
 	wire_list_away(w, fork);
-	wire_told(w, session, &valid);
-	assert_int_equal(valid, 60);
-	wire_told(w, fork, &valid);
-	assert_int_equal(valid, 60);
+	assert_valid(w, session, 60);
+	assert_valid(w, fork, 60);
 
 	wire_file(w, PROJECT "another.jsonl", fork_of_one);
 	told_of(w, session, 1500);
-	wire_told(w, session, &valid);
-	assert_int_equal(valid, 60);
+	assert_valid(w, session, 60);
 	wire_remove(w, PROJECT "another.jsonl");
 	told_of(w, session, 1500);
 
 	/* Which of the two is the parent is ambiguous. */
-	wire_told(w, session, &valid);
-	wire_told(w, fork, &valid);
+	wire_told(w, session, NULL);
+	wire_told(w, fork, NULL);
 	w->counted = fork;
 	wire_file(w, STEM ".jsonl", same_name);
 	told_of(w, session, 1500);
@@ -240,64 +243,46 @@ static void link_elsewhere(struct wire *w)
 STATE_CASE(i7_unwatched_forks_are_uncached, untouched, teardown)
 {
 	NEEDS_WATCHES();
-	uint64_t valid;
 	link_elsewhere(w);
 	wire_walk(w, FLAT);
-	wire_told(w, wire_walk(w, SESSION).nodeid, &valid);
-	assert_int_equal(valid, 0);
-	wire_told(w, wire_walk(w, SESSION "/entries").nodeid, &valid);
-	assert_int_equal(valid, 60);
+	assert_valid(w, wire_walk(w, SESSION).nodeid, 0);
+	assert_valid(w, wire_walk(w, SESSION "/entries").nodeid, 60);
 }
 
-/* Opens a file and closes it. Returns true if the kernel may keep its pages. */
-static bool is_kept_open(struct wire *w, const char *path, unsigned *ret_asked)
+/* Opens a file and closes it: the kernel may keep its pages or not, and the tree is asked so often for attributes. */
+static void assert_opens(struct wire *w, const char *path, bool is_kept, unsigned asked)
 {
 	struct fuse_open_out open;
 	uint64_t node = wire_walk(w, path).nodeid;
 	unsigned before = asked_of_attr;
 	assert_int_equal(wire_open_file(w, node, O_RDONLY, &open), 0);
-	*ret_asked = asked_of_attr - before;
+	assert_int_equal(asked_of_attr - before, asked);
 	wire_release(w, node, open.fh);
-	assert_int_equal(!(open.open_flags & FOPEN_KEEP_CACHE), !!(open.open_flags & FOPEN_DIRECT_IO));
-	return open.open_flags & FOPEN_KEEP_CACHE;
+	assert_int_equal(open.open_flags & (FOPEN_KEEP_CACHE | FOPEN_DIRECT_IO),
+	                 is_kept ? FOPEN_KEEP_CACHE : FOPEN_DIRECT_IO);
 }
 
 /* The kernel has the attributes, or requests them: rendering the text for its size would be wasted. */
 STATE_CASE(i8_open_of_quiet_file_renders_nothing, untouched, teardown)
 {
 	NEEDS_WATCHES();
-	unsigned asked;
-	assert_true(is_kept_open(w, SESSION "/transcript.md", &asked));
-	assert_int_equal(asked, 0);
-	assert_true(is_kept_open(w, SESSION "/entries/aaaa0002/children", &asked));
-	assert_int_equal(asked, 0);
+	assert_opens(w, SESSION "/transcript.md", true, 0);
+	assert_opens(w, SESSION "/entries/aaaa0002/children", true, 0);
 	/* Nodes without notification. */
-	assert_true(is_kept_open(w, SESSION "/name", &asked));
-	assert_int_equal(asked, 1);
-	assert_false(is_kept_open(w, SESSION "/forks", &asked));
-	assert_int_equal(asked, 1);
+	assert_opens(w, SESSION "/name", true, 1);
+	assert_opens(w, SESSION "/forks", false, 1);
 	wire_append(w, FILE_ONE, more);
-	assert_false(is_kept_open(w, SESSION "/transcript.md", &asked));
-	assert_int_equal(asked, 1);
-	assert_false(is_kept_open(w, SESSION "/entries/aaaa0002/children", &asked));
-	assert_int_equal(asked, 1);
+	assert_opens(w, SESSION "/transcript.md", false, 1);
+	assert_opens(w, SESSION "/entries/aaaa0002/children", false, 1);
 	/* Watched again, but the next change can come soon. */
 	wire_age(w, FILE_ONE, 5);
-	assert_false(is_kept_open(w, SESSION "/transcript.md", &asked));
-	assert_int_equal(asked, 1);
+	assert_opens(w, SESSION "/transcript.md", false, 1);
 }
 
-CASE(i8_open_without_follower_renders)
+CASE_WITH(i8_open_without_follower_renders, NULL, teardown)
 {
-	struct wire *w = prepare();
-	unsigned asked;
-	wire_age(w, FILE_ONE, 10000);
-	w->unwatched = true;
-	wire_open(w, false, ALL_FLAGS);
-	assert_true(is_kept_open(w, SESSION "/transcript.md", &asked));
-	assert_int_equal(asked, 1);
-	*state = w;
-	teardown(state);
+	set_up(state, false, true, 10000);
+	assert_opens(*state, SESSION "/transcript.md", true, 1);
 }
 
 STATE_CASE(i10_existing_name_is_not_negative, at_rest, teardown)

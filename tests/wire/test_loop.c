@@ -527,45 +527,43 @@ CASE(preempted_reader_stops_spinning)
 /* A foreign thread; none of ours has this id. */
 enum { STRANGER = 1 };
 
-CASE(own_threads_are_refused)
+static int refuse_own(void **state)
 {
-	struct reply *r = malloc(sizeof *r);
 	struct wire *w = prepare();
-	struct fuse_entry_out e;
-	struct fuse_open_out open;
 	w->refuse_own = true;
 	w->threads = 1;
 	wire_open(w, false, ALL_FLAGS);
 	w->pid = STRANGER;
+	*state = w;
+	return 0;
+}
+
+STATE_CASE(own_threads_are_refused, refuse_own, teardown)
+{
+	static struct reply r;
+	struct fuse_entry_out e;
+	struct fuse_open_out open;
 	uint64_t title = wire_walk(w, SESSION "/title").nodeid;
 	assert_int_equal(wire_open_file(w, title, O_RDONLY, &open), 0);
 	w->pid = 0;
 	assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), -ELOOP);
 	assert_int_equal(
-	    wire_call(w, FUSE_GETATTR, title, &(struct fuse_getattr_in){0}, sizeof(struct fuse_getattr_in), r), -ELOOP);
+	    wire_call(w, FUSE_GETATTR, title, &(struct fuse_getattr_in){0}, sizeof(struct fuse_getattr_in), &r),
+	    -ELOOP);
 	assert_int_equal(wire_open_file(w, title, O_RDONLY, &open), -ELOOP);
-	assert_int_equal(wire_read(w, title, open.fh, 0, 100, r), -ELOOP);
-	assert_int_equal(wire_readdirplus(w, NODE_ROOT, 0, 4096, r), -ELOOP);
+	assert_int_equal(wire_read(w, title, open.fh, 0, 100, &r), -ELOOP);
+	assert_int_equal(wire_readdirplus(w, NODE_ROOT, 0, 4096, &r), -ELOOP);
 	/* Open files can be closed. */
 	struct fuse_release_in in = {.fh = open.fh};
-	assert_int_equal(wire_call(w, FUSE_RELEASE, title, &in, sizeof in, r), 0);
+	assert_int_equal(wire_call(w, FUSE_RELEASE, title, &in, sizeof in, &r), 0);
 	w->pid = STRANGER;
 	assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), 0);
-	w->pid = 0;
-	free(r);
-	*state = w;
-	teardown(state);
 }
 
 /* A new thread of ours can get the same id. */
-CASE(caller_check_is_cached_until_new_thread)
+STATE_CASE(caller_check_is_cached_until_new_thread, refuse_own, teardown)
 {
-	struct wire *w = prepare();
 	struct fuse_entry_out e;
-	w->refuse_own = true;
-	w->threads = 1;
-	wire_open(w, false, ALL_FLAGS);
-	w->pid = STRANGER;
 	questions = 0;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), 0);
@@ -575,9 +573,6 @@ CASE(caller_check_is_cached_until_new_thread)
 	assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), -ELOOP);
 	adopted = 0;
 	assert_int_equal(wire_lookup(w, NODE_ROOT, "projects", &e), 0);
-	w->pid = 0;
-	*state = w;
-	teardown(state);
 }
 
 RUN_CASES(NULL, NULL)

@@ -3,11 +3,6 @@
 #include "write_requests.h"
 #include "../unit/linux_only.h"
 
-static int setup_read_only(void **state)
-{
-	return start(state, true);
-}
-
 /* --- refusals -------------------------------------------------------------------------- */
 
 /* Asserts that it is refused, and that the listing of the session is dropped before the answer. */
@@ -129,18 +124,11 @@ WIRED(create_errors)
 	assert_nothing_added(w);
 }
 
-STATE_CASE(read_only_mount_refuses_writes, setup_read_only, teardown)
+/* The kernel remembers the answer and returns success to programs. */
+WIRED_READ_ONLY(read_only_mount_syncs_nothing)
 {
-	struct opened o;
-	struct fuse_open_out open;
-	uint64_t label = wire_walk(w, LABELLED "/label").nodeid;
-	assert_int_equal(make(w, FIRST_ENTRY, "label", 0, &o), -EROFS);
-	assert_int_equal(wire_open_file(w, label, O_WRONLY, &open), -EROFS);
-	assert_int_equal(set_size(w, label, 0, 0), -EROFS);
-	/* The kernel remembers the answer and returns success to programs. */
-	assert_int_equal(sync_file(w, (struct opened){.node = label}), -ENOSYS);
+	assert_int_equal(sync_file(w, (struct opened){.node = wire_walk(w, LABELLED "/label").nodeid}), -ENOSYS);
 	assert_int_equal(sync_dir(w, SESSION), -ENOSYS);
-	assert_nothing_added(w);
 }
 
 /* --- requests that no kernel sends ------------------------------------------------------- */

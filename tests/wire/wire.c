@@ -173,6 +173,7 @@ void wire_close(struct wire *w)
 	cache_close(w->cache);
 	catalog_close(w->catalog);
 	close(w->fd);
+	buf_release(&w->kept);
 	remove_all(w->source);
 }
 

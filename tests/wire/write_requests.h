@@ -4,17 +4,10 @@
 #ifndef WRITE_REQUESTS_H
 #define WRITE_REQUESTS_H
 
-#include "samples.h"
+#include "fixture.h"
 #include "sessionfs/base/log.h"
-#include "wire.h"
 
 #include "files.h"
-
-#include <stdlib.h>
-
-#define FLAGS                                                                                                          \
-	(FUSE_ASYNC_READ | FUSE_ATOMIC_O_TRUNC | FUSE_BIG_WRITES | FUSE_AUTO_INVAL_DATA | FUSE_DO_READDIRPLUS |        \
-	 FUSE_PARALLEL_DIROPS | FUSE_NO_OPENDIR_SUPPORT | FUSE_MAX_PAGES)
 
 #define FIRST_ENTRY SESSION "/entries/aaaa0001"
 #define LABELLED SESSION "/entries/aaaa0002"
@@ -230,42 +223,11 @@ static bool is_listed(struct wire *w, const char *dir, const char *name)
 	return false;
 }
 
-static int start(void **state, bool read_only)
-{
-	struct wire *w = malloc(sizeof *w);
-	wire_source(w);
-	wire_file(w, FILE_ONE, one);
-	wire_age(w, FILE_ONE, 1000);
-	wire_open(w, read_only, FLAGS);
-	read_session(w, &w->kept);
-	*state = w;
-	return 0;
-}
-
-static int setup(void **state)
-{
-	return start(state, false);
-}
-
 /* Before all cases, whose writes are refused: only errors are logged. */
 static int expect_refusals(void **state)
 {
 	log_setup(LOG_LEVEL_ERROR, LOG_TO_STDERR);
 	return 0;
 }
-
-static int teardown(void **state)
-{
-	struct wire *w = *state;
-	wire_stop(w);
-	wire_close(w);
-	buf_release(&w->kept);
-	free(w);
-	return 0;
-}
-
-/* The argument of each case. */
-#define FIXTURE struct wire *w
-#define WIRED(name) STATE_CASE(name, setup, teardown)
 
 #endif
