@@ -581,8 +581,7 @@ FIXTURE_CASE(unreadable_acl_limits_access_to_owner)
 			let_fail(p, names[i], true, times);
 			int before = deferred_begin();
 			uint32_t one = slot_of(p, "a", "one");
-			int deferred = deferred_end(before, 0);
-			assert_int_equal(deferred, 0);
+			assert_int_equal(deferred_end(before, 0), 0);
 			assert_int_equal(catalog_slot(p->c, one, &slot), 0);
 			assert_int_equal(slot.mode, times == 1 ? 0644 : 0600);
 			let_be();

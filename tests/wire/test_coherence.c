@@ -196,13 +196,6 @@ STATE_CASE(i6_late_parent_drops_names, untouched, teardown)
 	assert_int_equal(w->drops, 4);
 }
 
-static void assert_valid(struct wire *w, uint64_t dir, uint64_t seconds)
-{
-	uint64_t valid;
-	wire_told(w, dir, &valid);
-	assert_int_equal(valid, seconds);
-}
-
 static const char same_name[] = LINE({"type":"session","id":"same"});
 
 /* Other sessions decide whether a session has parents and forks, without a change in it. */
@@ -212,18 +205,18 @@ STATE_CASE(i7_new_fork_notifies_parent, untouched, teardown)
 	uint64_t session = wire_walk(w, SESSION).nodeid, fork = wire_walk(w, FORK_DIR).nodeid;
 	wire_list_away(w, session);
 	wire_list_away(w, fork);
-	assert_valid(w, session, 60);
-	assert_valid(w, fork, 60);
+	assert_int_equal(wire_attr(w, session).attr_valid, 60);
+	assert_int_equal(wire_attr(w, fork).attr_valid, 60);
 
 	wire_file(w, PROJECT "another.jsonl", fork_of_one);
 	told_of(w, session, 1500);
-	assert_valid(w, session, 60);
+	assert_int_equal(wire_attr(w, session).attr_valid, 60);
 	wire_remove(w, PROJECT "another.jsonl");
 	told_of(w, session, 1500);
 
 	/* Which of the two is the parent is ambiguous. */
-	wire_told(w, session, NULL);
-	wire_told(w, fork, NULL);
+	wire_told(w, session);
+	wire_told(w, fork);
 	w->counted = fork;
 	wire_file(w, STEM ".jsonl", same_name);
 	told_of(w, session, 1500);
@@ -245,8 +238,8 @@ STATE_CASE(i7_unwatched_forks_are_uncached, untouched, teardown)
 	NEEDS_WATCHES();
 	link_elsewhere(w);
 	wire_walk(w, FLAT);
-	assert_valid(w, wire_walk(w, SESSION).nodeid, 0);
-	assert_valid(w, wire_walk(w, SESSION "/entries").nodeid, 60);
+	assert_int_equal(wire_attr(w, wire_walk(w, SESSION).nodeid).attr_valid, 0);
+	assert_int_equal(wire_attr(w, wire_walk(w, SESSION "/entries").nodeid).attr_valid, 60);
 }
 
 /* Opens a file and closes it: the kernel may keep its pages or not, and the tree is asked so often for attributes. */
@@ -399,7 +392,7 @@ STATE_CASE(i7_log_shows_dropped_listing, traced, untraced)
 	wire_file(w, PROJECT "other.jsonl", LINE({"type":"session","id":"other"}));
 	wire_wait_for_look();
 	saved = log_begin(&log);
-	wire_told(w, project, NULL);
+	wire_told(w, project);
 	assert_logged(log, saved, " (I7)", "sessionfs: drop listing %ju", (uintmax_t)project);
 }
 

@@ -142,16 +142,16 @@ UNWATCHED(i7_drops_listings_that_other_files_change)
 		wire_list_away(w, session);
 		wire_list_away(w, entry);
 	}
-	assert_int_equal(wire_told(w, project, NULL) + wire_told(w, session, NULL) + wire_told(w, entry, NULL), 0);
+	assert_int_equal(wire_told(w, project) + wire_told(w, session) + wire_told(w, entry), 0);
 
 	wire_file(w, PROJECT "old.jsonl", LINE({"type":"session","id":"old"}));
 	wire_age(w, PROJECT "old.jsonl", 100000);
 	wire_wait_for_look();
-	assert_int_equal(wire_told(w, project, NULL), 1);
-	assert_int_equal(wire_told(w, session, NULL), 1);
-	assert_int_equal(wire_told(w, entry, NULL), 0);
+	assert_int_equal(wire_told(w, project), 1);
+	assert_int_equal(wire_told(w, session), 1);
+	assert_int_equal(wire_told(w, entry), 0);
 	/* Again at each answer until it is listed, whichever request carries the attributes. */
-	assert_int_equal(wire_told(w, project, NULL), 1);
+	assert_int_equal(wire_told(w, project), 1);
 	unsigned before = w->notifications;
 	assert_int_equal(wire_lookup(w, projects, "home-w-app", &e), 0);
 	assert_int_equal(w->notifications, before + 1);
@@ -160,11 +160,11 @@ UNWATCHED(i7_drops_listings_that_other_files_change)
 	assert_int_equal(w->dropped.ino, project);
 	wire_list_away(w, project);
 	wire_list_away(w, project);
-	assert_int_equal(wire_told(w, project, NULL), 0);
+	assert_int_equal(wire_told(w, project), 0);
 
 	wire_remove(w, PROJECT "old.jsonl");
 	wire_wait_for_look();
-	assert_int_equal(wire_told(w, project, NULL), 1);
+	assert_int_equal(wire_told(w, project), 1);
 }
 
 UNWATCHED(i7_drops_listings_made_just_after_a_change)
@@ -173,11 +173,11 @@ UNWATCHED(i7_drops_listings_made_just_after_a_change)
 	wire_append(w, FILE_ONE, more);
 	wire_wait_for_look();
 	wire_list_away(w, entry);
-	assert_int_equal(wire_told(w, entry, NULL), 1);
+	assert_int_equal(wire_told(w, entry), 1);
 	wire_age(w, FILE_ONE, 1000);
 	wire_wait_for_look();
 	wire_list_away(w, entry);
-	assert_int_equal(wire_told(w, entry, NULL), 0);
+	assert_int_equal(wire_told(w, entry), 0);
 }
 
 /* The kernel would ignore the mode in an answer after a notification. */

@@ -168,13 +168,18 @@ static void release(struct served *s)
 	sem_destroy(&s->go);
 }
 
+static void assert_ends(struct served *s, int rc, unsigned ready)
+{
+	pthread_join(s->w.thread, NULL);
+	assert_int_equal(s->rc, rc);
+	assert_int_equal(s->ready, ready);
+	release(s);
+}
+
 static void finish(struct served *s)
 {
 	shutdown(s->w.fd, SHUT_WR);
-	pthread_join(s->w.thread, NULL);
-	assert_int_equal(s->rc, 0);
-	assert_int_equal(s->ready, 1);
-	release(s);
+	assert_ends(s, 0, 1);
 }
 
 /* Finished at the end of the case. */
@@ -445,9 +450,7 @@ CASE(loop_without_threads_fails)
 {
 	struct served s;
 	start(&s, 2, 0);
-	pthread_join(s.w.thread, NULL);
-	assert_int_equal(s.rc, -EAGAIN);
-	release(&s);
+	assert_ends(&s, -EAGAIN, 0);
 }
 
 CASE(unread_request_is_read_once_memory_is_free)
@@ -464,10 +467,8 @@ CASE(unread_request_is_read_once_memory_is_free)
 		unreadable = INT32_MAX;
 		fuse_session_exit(s.w.se);
 		ask(&s, QUICK);
-		pthread_join(s.w.thread, NULL);
+		assert_ends(&s, 0, 1);
 		unreadable = 0;
-		assert_int_equal(s.rc, 0);
-		release(&s);
 	}
 }
 
@@ -494,17 +495,11 @@ CASE(loop_is_ready_after_init)
 	options = "-omax_read=4096";
 	start(&s, 4, 1000);
 	assert_int_equal(wire_call(&s.w, FUSE_INIT, 0, &in, sizeof in, NULL), -EPROTO);
-	pthread_join(s.w.thread, NULL);
-	assert_int_equal(s.rc, -ECANCELED);
-	assert_int_equal(s.ready, 0);
-	release(&s);
+	assert_ends(&s, -ECANCELED, 0);
 	options = "-osubtype=loop";
 	start(&s, 4, 1000);
 	shutdown(s.w.fd, SHUT_WR);
-	pthread_join(s.w.thread, NULL);
-	assert_int_equal(s.rc, -ECANCELED);
-	assert_int_equal(s.ready, 0);
-	release(&s);
+	assert_ends(&s, -ECANCELED, 0);
 	begin(&s, UINT32_MAX);
 }
 

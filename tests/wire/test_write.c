@@ -293,24 +293,23 @@ WIRED(scratch_file_keeps_its_text)
 WIRED(i7_new_names_appear_in_listing)
 {
 	NEEDS_WATCHES();
-	uint64_t valid, session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, LABELLED).nodeid;
+	uint64_t session = wire_walk(w, SESSION).nodeid, entry = wire_walk(w, LABELLED).nodeid;
 	assert_int_equal(wire_open_dir(w, LABELLED), -ENOSYS);
 	wire_list_away(w, session); /* finds the other sessions, which changes the listing */
 	wire_list_away(w, session);
-	assert_int_equal(wire_told(w, session, &valid), 0);
-	assert_int_equal(valid, 60);
-	wire_told(w, wire_walk(w, SESSION "/entries").nodeid, &valid);
-	assert_int_equal(valid, 60);
+	assert_int_equal(wire_told(w, session), 0);
+	assert_int_equal(wire_attr(w, session).attr_valid, 60);
+	assert_int_equal(wire_attr(w, wire_walk(w, SESSION "/entries").nodeid).attr_valid, 60);
 	wire_list_away(w, entry);
-	assert_int_equal(wire_told(w, entry, NULL), 0);
+	assert_int_equal(wire_told(w, entry), 0);
 	/* Hidden for ten seconds. */
 	assert_int_equal(move(w, LABELLED, "label", LABELLED, "label~", 0), 0);
 	wire_list_away(w, entry);
-	assert_int_equal(wire_told(w, entry, NULL), 1);
+	assert_int_equal(wire_told(w, entry), 1);
 	assert_int_equal(move(w, LABELLED, "label~", LABELLED, "label", 0), 0);
-	assert_int_equal(wire_told(w, entry, NULL), 1);
+	assert_int_equal(wire_told(w, entry), 1);
 	wire_list_away(w, entry);
-	assert_int_equal(wire_told(w, entry, NULL), 0);
+	assert_int_equal(wire_told(w, entry), 0);
 }
 
 /* --- syncs ----------------------------------------------------------------------- */

@@ -18,10 +18,9 @@
 WIRED(i5_refusal_notifies_before_reply)
 {
 	NEEDS_WATCHES();
-	uint64_t valid, session = w->counted = wire_walk(w, SESSION).nodeid;
+	uint64_t session = w->counted = wire_walk(w, SESSION).nodeid;
 	assert_int_equal(wire_open_dir(w, SESSION), -ENOSYS);
-	wire_told(w, session, &valid);
-	assert_int_equal(valid, 60);
+	assert_int_equal(wire_attr(w, session).attr_valid, 60);
 	assert_false(is_listed(w, SESSION, "errors"));
 	struct opened o = must_open(w, LABELLED "/label", O_WRONLY | O_TRUNC);
 	assert_told_of_refusal(w, session, put(w, o, 0, "two\nlines"));

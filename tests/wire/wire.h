@@ -101,9 +101,8 @@ int wire_readdirplus(struct wire *w, uint64_t node, uint64_t off, uint32_t n, st
 
 /* Returns the answer to GETATTR for a node. */
 struct fuse_attr_out wire_attr(struct wire *w, uint64_t node);
-/* Sends GETATTR for a directory. Returns the number of its notifications, and sets *ret_valid to the seconds that the
- * attributes are valid (unless NULL). */
-unsigned wire_told(struct wire *w, uint64_t dir, uint64_t *ret_valid);
+/* Sends GETATTR for a directory. Returns the number of its notifications. */
+unsigned wire_told(struct wire *w, uint64_t dir);
 
 struct listed {
 	char name[256];
