@@ -113,25 +113,21 @@ CASE(failures_are_marked)
 	    "f         • \u2717 [bash]: false  <- leaf\n");
 }
 
-/* Renders entry i as its line in tree.txt, without a newline. */
-static int entry_line(const struct session *s, uint32_t i, struct buf *out)
+/* The line of the last entry in tree.txt, without a newline. */
+static int last_line(const struct session *s, struct buf *out)
 {
 	struct row_source src CLEANUP(row_source_release);
 
 	row_source_init(&src, s);
-	return row_add_text(&src, i, out);
+	return row_add_text(&src, session_count(s) - 1, out);
 }
 
 static void assert_row(const char *fields, const char *want)
 {
 	struct buf line CLEANUP_BUF = BUF_INIT;
-	struct buf out CLEANUP_BUF = BUF_INIT;
-	CLEANUP_OPENED struct fixture f;
 
 	buf_addf(&line, HEADER LINE({"id":"a","parentId":null,%s}), fields);
-	fixture_open(&f, line.p, line.n);
-	assert_int_equal(entry_line(f.s, 0, &out), 0);
-	assert_string_equal(buf_cstr(&out), want);
+	assert_renders(last_line, buf_cstr(&line), want);
 }
 
 CASE(message_rows_show_text)
@@ -183,17 +179,13 @@ CASE(rows_of_other_types)
 static void assert_call(const char *call, const char *want)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT;
-	struct buf out CLEANUP_BUF = BUF_INIT;
-	CLEANUP_OPENED struct fixture f;
 
 	buf_addf(&lines,
 	         HEADER LINE({"id":"a","parentId":null,"type":"message","message":{"role":"assistant",
 	        "content":[{"type":"text","text":"x"},{"type":"toolCall","id":"0","name":"no"},{"type":"toolCall","id":"1",%s}]}}),
 	                                 call);
 	buf_adds(&lines, MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"t","content":[]));
-	fixture_open(&f, lines.p, lines.n);
-	assert_int_equal(entry_line(f.s, 1, &out), 0);
-	assert_string_equal(buf_cstr(&out), want);
+	assert_renders(last_line, buf_cstr(&lines), want);
 }
 
 /* An edit of a file with n other lines. */
@@ -252,18 +244,17 @@ CASE(tree_rows_are_cut)
 	}
 }
 
-/* Appends n entries; `parent` gives the parent of each. */
-static void make_session(struct buf *lines, unsigned n, unsigned (*parent)(unsigned))
+/* Renders a session of n entries; `parent` gives the parent of each. */
+static void render_shape(unsigned n, unsigned (*parent)(unsigned), struct buf *out)
 {
-	buf_adds(lines, HEADER);
-	for (unsigned i = 0; i < n; i++) {
-		buf_addf(lines, "{\"type\":\"message\",\"id\":\"%u\",", i);
-		if (i == 0)
-			buf_adds(lines, JSON("parentId":null,));
-		else
-			buf_addf(lines, JSON("parentId":"%u",), parent(i));
-		buf_adds(lines, "\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n");
-	}
+	struct buf lines CLEANUP_BUF = BUF_INIT;
+	CLEANUP_OPENED struct fixture f;
+
+	buf_adds(&lines, HEADER USER("0", null, "x"));
+	for (unsigned i = 1; i < n; i++)
+		buf_addf(&lines, USER("%u", "%u", "x"), i, parent(i));
+	fixture_open(&f, lines.p, lines.n);
+	assert_int_equal(render_tree_txt(f.s, out), 0);
 }
 
 static unsigned deep(unsigned i)
@@ -282,12 +273,8 @@ CASE(deep_and_wide_trees)
 	enum { N = 20000 };
 
 	for (size_t k = 0; k < 2; k++) {
-		struct buf lines CLEANUP_BUF = BUF_INIT;
 		struct buf out CLEANUP_BUF = BUF_INIT;
-		CLEANUP_OPENED struct fixture f;
-		make_session(&lines, N, shapes[k]);
-		fixture_open(&f, lines.p, lines.n);
-		assert_int_equal(render_tree_txt(f.s, &out), 0);
+		render_shape(N, shapes[k], &out);
 		size_t rows = 0;
 		for (size_t i = 0; i < out.n; i++)
 			rows += out.p[i] == '\n';
@@ -299,13 +286,8 @@ CASE(deep_and_wide_trees)
 /* A row deeper than 64 levels begins with the number of levels not drawn. */
 CASE(deep_rows_show_their_depth)
 {
-	struct buf lines CLEANUP_BUF = BUF_INIT;
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	CLEANUP_OPENED struct fixture f;
-
-	make_session(&lines, 300, deep);
-	fixture_open(&f, lines.p, lines.n);
-	assert_int_equal(render_tree_txt(f.s, &out), 0);
+	render_shape(300, deep, &out);
 	assert_non_null(strstr(buf_cstr(&out), "(1) "));
 	const char *row = strstr(out.p, "\n298 ");
 	assert_non_null(row);
