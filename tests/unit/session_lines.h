@@ -20,9 +20,8 @@ enum { false, true };
 #define LINE(...) JSON(__VA_ARGS__) "\n"
 /* What clang-format leaves as it is. */
 #define AS_IS(...) __VA_ARGS__
-/* The time of each entry, and in ms. */
+/* The time of each entry. */
 #define TIME "2026-01-02T03:04:05.678Z"
-#define TIME_MS 1767323045678
 
 #define HEADER LINE({"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"})
 #define HEADER_OF(id, cwd) LINE({"type":"session","version":3,"id":id,"cwd":cwd})

@@ -402,10 +402,12 @@ FIXTURE_CASE(non_sessions_do_not_affect_projects)
 	struct project_info info;
 	put(p, "a/one.jsonl", HEADER_OF("one", "/"));
 	put(p, "a/no.jsonl", "{}\n");
+	put_numbered(p, "a", 100, "no session\n");
 	put_numbered(p, "ghost", 20, "no session\n");
 	set_mtime(p, "a/one.jsonl", 1000);
 	set_mtime(p, "a/no.jsonl", 2000);
 	open_place(p);
+	assert_newest_is(p, NO_SLOT, "a/one.jsonl");
 	assert_int_equal(catalog_mtime(p->c).tv_sec, 1000);
 	assert_projects(p, "a");
 	assert_true(catalog_project_by_name(p->c, SPAN_LIT("a"), &info));

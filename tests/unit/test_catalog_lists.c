@@ -198,16 +198,6 @@ FIXTURE_CASE(newest_is_current_under_load)
 	assert_int_equal(a.mtime.tv_sec, 7000);
 }
 
-FIXTURE_CASE(newest_skips_non_sessions)
-{
-	put_all(p, "a/good.jsonl");
-	set_mtime(p, "a/good.jsonl", 1000);
-	put_numbered(p, "a", 100, "no session\n");
-	open_place(p);
-	assert_newest_is(p, NO_SLOT, "a/good.jsonl");
-	assert_int_equal(catalog_mtime(p->c).tv_sec, 1000);
-}
-
 /* However fresh the last scan is, also of a name that was absent. */
 FIXTURE_CASE(slot_now_finds_a_file_that_came_back)
 {

@@ -263,11 +263,7 @@ FIXTURE_CASE(large_texts_wait_for_memory)
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	atomic_uint looks; /* shared by several threads */
 	const struct cancel cancel = {.is_cancelled = is_cancelled, .arg = &looks};
-	buf_adds(&text, HEADER USER("a", null, "hi"));
-	buf_addf(&text,
-	         "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"user\",\"content\":\"%"
-	         "0*d\"}}\n",
-	         3 << 20, 1);
+	buf_addf(&text, HEADER USER("a", null, "hi") USER("b", "a", "%0*d"), 3 << 20, 1);
 	begin_text(p, &text, 64 << 20);
 	assert_int_equal(budget_reserve(&p->budget, (size_t)60 << 20), 0);
 	const struct cancel *before = cancel_set(&cancel);
@@ -356,11 +352,8 @@ FIXTURE_CASE(alternating_results_read_lines_once)
 	for (unsigned of = 0; of < OF; of++)
 		add_calls(&text, of, MANY);
 	for (unsigned i = 0; i < MANY * OF; i++)
-		buf_addf(
-		    &text,
-		    "{\"type\":\"message\",\"id\":\"r%u\",\"parentId\":\"%c%u\",\"message\":{\"role\":\"toolResult\","
-		    "\"toolCallId\":\"%u.%u\",\"content\":\"\"}}\n",
-		    i, i < OF ? 'e' : 'r', i < OF ? i : i - OF, i % OF, i / OF);
+		buf_addf(&text, MESSAGE("r%u", "%c%u", "role":"toolResult","toolCallId":"%u.%u","content":""), i,
+		                        i < OF ? 'e' : 'r', i < OF ? i : i - OF, i % OF, i / OF);
 	begin_text(p, &text, 64 << 20);
 	uint64_t before = process_io("rchar");
 	for (unsigned i = 0; i < MANY * OF; i++) {

@@ -80,10 +80,7 @@ static void *read_pinned(void *arg)
 static void append_user(struct source_fixture *p, unsigned i, const char *parent)
 {
 	CLEANUP_BUF struct buf line = BUF_INIT;
-	buf_addf(&line,
-	         "{\"type\":\"message\",\"id\":\"m%u\",\"parentId\":\"%s\",\"message\":{\"role\":\"user\","
-	         "\"content\":\"said m%u\"}}\n",
-	         i, parent, i);
+	buf_addf(&line, USER("m%u", "%s", "said m%u"), i, parent, i);
 	write_at(p->file, O_APPEND, line.p, line.n);
 	wait_seen(p);
 }
