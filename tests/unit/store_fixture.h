@@ -26,7 +26,7 @@ static __attribute__((constructor)) void have_harmless_input(void)
 #define TORN "{\"type\":\"torn"
 #define PI USER("pi", "a", "hi")
 
-/* The file has its own directory, so that leftovers next to it show. */
+/* The file has its own directory. */
 static struct render_target {
 	char dir[64], path[80], away[80];
 	struct store_id id;
@@ -76,17 +76,6 @@ static inline void assert_file_at(const char *path, const char *text)
 static inline void assert_file(const char *text)
 {
 	assert_file_at(place.path, text);
-}
-
-static inline unsigned files_beside(void)
-{
-	CLEANUP_CLOSEDIR DIR *d = opendir(place.dir);
-	unsigned n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	return n - 2;
 }
 
 /* ---- the order of calls ---- */

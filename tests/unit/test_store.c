@@ -40,6 +40,7 @@ static int make(void *arg, unsigned attempt, struct buf *out)
 static int add(struct maker *m, bool sync)
 {
 	struct stat synced = {0};
+	m->asked = 0;
 	return store_append(&place.leaf, &place.id, sync ? &synced : NULL, make, m);
 }
 
@@ -65,7 +66,6 @@ CASE_WITH(lines_are_appended, set_up, tear_down)
 	assert_int_equal(add(&nothing, true), 0);
 	assert_adds(&refused, false, -EPERM, OLD "line 0\n");
 	start("");
-	m.asked = 0;
 	assert_adds(&m, true, 0, "line 0\n");
 }
 
@@ -131,16 +131,14 @@ CASE_WITH(foreign_line_between_retries, set_up, tear_down)
 	struct maker m = {.during = pi_appends_once};
 
 	start(OLD);
-	assert_int_equal(add(&m, false), 0);
+	assert_adds(&m, false, 0, OLD PI "line 0\nline 1\n");
 	assert_int_equal(m.asked, 2);
-	assert_file(OLD PI "line 0\nline 1\n");
 	m = (struct maker){0};
 	start(OLD TORN);
 	plan.on = true;
 	plan.before_write = before_first_write;
-	assert_int_equal(add(&m, true), 0);
+	assert_adds(&m, true, 0, OLD TORN PI "\nline 0\nline 1\n");
 	assert_int_equal(m.asked, 2);
-	assert_file(OLD TORN PI "\nline 0\nline 1\n");
 }
 
 static long ms_since(struct timespec t)
@@ -196,12 +194,11 @@ CASE_WITH(half_written_line_is_waited_for, set_up, tear_down)
 	start(OLD TORN);
 	plan.on = true;
 	plan.before = rest_of_the_line;
-	assert_int_equal(add(&m, false), 0);
-	assert_int_equal(m.asked, 1);
-	assert_file(OLD TORN "\"}\n"
+	assert_adds(&m, false, 0,
+	            OLD TORN "\"}\n"
 	                     "line 0\n");
+	assert_int_equal(m.asked, 1);
 	start(OLD TORN);
-	m.asked = 0;
 	plan.on = true;
 	plan.before = no_line;
 	assert_adds(&m, false, 0, OLD "line 0\n");
@@ -244,7 +241,6 @@ CASE_WITH(foreign_line_after_short_write_is_kept, set_up, tear_down)
 	plan.before_write = before_second_write;
 	assert_adds(&m, false, -EIO, OLD "li\n" PI);
 	/* The rest did not fit. */
-	m = (struct maker){0};
 	start(OLD TORN);
 	let_fail(WRITE, 2, 1, ENOSPC);
 	plan.most[0] = 4;
@@ -293,9 +289,8 @@ CASE_WITH(replaced_file_is_stale, set_up, tear_down)
 	start(OLD);
 	plan.on = true;
 	plan.before_flock = replaced;
-	assert_int_equal(add(&m, false), -ESTALE);
+	assert_adds(&m, false, -ESTALE, "another\n");
 	assert_int_equal(m.asked, 0);
-	assert_file("another\n");
 	assert_file_at(place.away, OLD);
 	m = (struct maker){.during = remove_it};
 	start(OLD);
@@ -332,7 +327,6 @@ CASE_WITH(interrupted_calls_are_repeated, set_up, tear_down)
 	let_fail(WRITE, 1, 3, EINTR);
 	assert_adds(&m, false, 0, OLD "line 0\n");
 	/* fsync(2) is repeated after EINTR. */
-	m.asked = 0;
 	start(OLD);
 	let_fail(PREAD, 1, 3, EINTR);
 	let_fail(FDATASYNC, 1, 3, EINTR);
@@ -352,7 +346,6 @@ CASE_WITH(short_write_is_continued, set_up, tear_down)
 	assert_adds(&m, false, 0, OLD "line 0\n");
 	assert_int_equal(plan.calls[WRITE].seen, 3);
 	assert_int_equal(m.asked, 1);
-	m.asked = 0;
 	start(OLD);
 	let_fail(WRITE, 2, 2, EINTR);
 	plan.most[0] = 2;
@@ -368,15 +361,12 @@ CASE_WITH(partial_write_is_undone, set_up, tear_down)
 		struct maker m = {0};
 		start(OLD TORN);
 		let_fail(WRITE, 1, 1, errs[i]);
-		assert_int_equal(add(&m, false), -errs[i]);
-		assert_file(OLD TORN);
-		m.asked = 0;
+		assert_adds(&m, false, -errs[i], OLD TORN);
 		start(OLD TORN);
 		let_fail(WRITE, 2, 1, errs[i]);
 		let_fail(FTRUNCATE, 1, 2, EINTR);
 		plan.most[0] = 3;
-		assert_int_equal(add(&m, false), -errs[i]);
-		assert_file(OLD TORN);
+		assert_adds(&m, false, -errs[i], OLD TORN);
 	}
 }
 
@@ -391,7 +381,6 @@ CASE_WITH(failed_undo_ends_line, set_up, tear_down)
 	plan.most[0] = 3;
 	assert_adds(&m, false, -ENOSPC, OLD "li\n");
 	/* If that fails too, the next append starts a new line. */
-	m.asked = 0;
 	start(OLD);
 	let_fail(WRITE, 2, 1, ENOSPC);
 	let_fail(FTRUNCATE, 1, 1, EIO);
@@ -399,21 +388,20 @@ CASE_WITH(failed_undo_ends_line, set_up, tear_down)
 	plan.most[0] = 3;
 	assert_adds(&m, false, -ENOSPC, OLD "lin");
 	plan.on = false;
-	m.asked = 0;
 	assert_adds(&m, false, 0, OLD "lin\nline 0\n");
 }
 
 /* Written data is synced before the lock is released, each time. */
 CASE_WITH(written_data_is_synced, set_up, tear_down)
 {
-	struct maker m = {0}, again = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once};
+	struct maker m = {0}, nothing = {.lines = ""}, raced = {.during = pi_appends_once};
 	struct stat synced = {0};
 
 	start(OLD);
 	note_calls();
 	assert_int_equal(add(&m, true), 0);
 	assert_calls("flock write fdatasync fsync flock");
-	assert_int_equal(add(&again, false), 0);
+	assert_int_equal(add(&m, false), 0);
 	assert_calls("flock write flock");
 	assert_int_equal(add(&nothing, true), 0);
 	assert_calls("flock fdatasync fsync flock");
@@ -427,8 +415,7 @@ CASE_WITH(written_data_is_synced, set_up, tear_down)
 	add_file(place.path, PI);
 	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("fsync fsync");
-	m.asked = 0;
-	assert_int_equal(store_append(&place.leaf, &place.id, &synced, make, &m), 0);
+	assert_int_equal(store_append(&place.leaf, &place.id, &synced, make, &(struct maker){0}), 0);
 	assert_calls("flock write fdatasync fsync flock");
 	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("");
