@@ -9,12 +9,7 @@
 
 static inline void page_of_bytes(const char *lines, size_t n, struct buf *out)
 {
-	struct fixture f;
-
-	fixture_open(&f, lines, n);
-	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), PREFIX, out), 0);
-	assert_non_null(buf_cstr(out));
-	fixture_close(&f);
+	view_of(&producer_page_html, lines, n, PREFIX, out);
 }
 
 static inline void page_of(const char *lines, struct buf *out)
@@ -33,16 +28,5 @@ static inline size_t count(const char *text, const char *what)
 
 #define assert_has(text, what) assert_non_null(strstr((text)->p, (what)))
 #define assert_has_not(text, what) assert_null(strstr((text)->p, (what)))
-
-/* Asserts that both texts occur once, in this order. */
-static inline void assert_order(const struct buf *text, const char *first, const char *second)
-{
-	const char *a = strstr(text->p, first);
-
-	assert_non_null(a);
-	assert_non_null(strstr(a, second));
-	assert_int_equal(count(text->p, first), 1);
-	assert_int_equal(count(text->p, second), 1);
-}
 
 #endif

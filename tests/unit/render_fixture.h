@@ -26,6 +26,19 @@ static inline void fixture_close(struct fixture *f)
 
 #define CLEANUP_OPENED CLEANUP(fixture_close)
 
+/* Sets `out` to the view of the leaf. */
+static inline void view_of(const struct producer *producer, const char *lines, size_t n, const char *prefix,
+                           struct buf *out)
+{
+	struct fixture f;
+
+	buf_reset(out);
+	fixture_open(&f, lines, n);
+	assert_int_equal(produce(producer, f.s, session_leaf(f.s), prefix, out), 0);
+	assert_non_null(buf_cstr(out));
+	fixture_close(&f);
+}
+
 /* Runs `make` on a session of these lines and compares the output. */
 static inline void assert_renders(int (*make)(const struct session *, struct buf *), const char *lines,
                                   const char *want)

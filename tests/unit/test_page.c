@@ -62,7 +62,6 @@ CASE(the_bar_has_at_most_ten_parts)
 	assert_int_equal(count(out.p, "height=\"1\"/><rect"), 9);
 	assert_has(&out, "<rect class=\"c7\" x=\"37\" width=\"1\" height=\"1\"/></svg>");
 	buf_adds(&lines, MESSAGE("f0", "e9", "role":"custom","content":"123"));
-	buf_reset(&out);
 	page_of(buf_cstr(&lines), &out);
 	assert_has(&out, "<span title=\"39 tokens\">");
 	assert_int_equal(count(out.p, "height=\"1\"/><rect"), 9);
@@ -164,7 +163,6 @@ CASE(long_texts_are_cut)
 	page_of_long("toolResult", "line\\n", 199, &out);
 	assert_has_not(&out, "Cut here");
 	assert_int_equal(count(out.p, "line\n"), 199);
-	buf_reset(&out);
 	page_of_long("toolResult", "line\\n", 300, &out);
 	assert_has(&out, CUT);
 	assert_int_equal(count(out.p, "line\n"), 200);
@@ -172,7 +170,6 @@ CASE(long_texts_are_cut)
 	static const char *const units[] = {"abcdefg", "\\ud83d\\ude00", "\u20ac", "\\u00e9",
 	                                    "\\\\",    "\U0001f600",     "\\\""};
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-		buf_reset(&out);
 		page_of_long("toolResult", units[i], 20000, &out);
 		assert_has(&out, CUT);
 		assert_has_not(&out, "\uFFFD");
@@ -185,19 +182,15 @@ CASE(long_texts_are_cut)
 	for (int i = 0; i < 5000; i++)
 		buf_adds(&line, "a command ");
 	buf_adds(&line, "\",\"output\":\"x\"}}\n");
-	buf_reset(&out);
 	page_of_bytes(line.p, line.n, &out);
 	assert_has(&out, CUT);
 	/* A message is cut at a far greater length. */
-	buf_reset(&out);
 	page_of_long("user", "some words ", 20000, &out);
 	assert_has_not(&out, "Cut here");
-	buf_reset(&out);
 	page_of_long("user", "some words ", 30000, &out);
 	assert_has(&out, CUT);
 	/* The title and the row of the tree repeat part of the text. */
 	assert_in_range(count(out.p, "some words "), 23829, 23900);
-	buf_reset(&out);
 	page_of_long("user", "\u00e9", 140000, &out);
 	assert_has(&out, "<p>x\u00e9");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* page_entry: the article of one entry in a page. test_page.c tests the page around it. */
 #include "cases.h"
-#include "render_fixture.h"
+#include "page_fixture.h"
 
 #define MD(text) "<div class=\"md\">\n<p>" text "</p>\n</div>\n"
 
@@ -14,16 +14,6 @@ static ssize_t failing_pread(int fd, void *p, size_t n, off_t off)
 	return pread(fd, p, n, off);
 }
 __typeof__(pread) *const sys_pread = failing_pread;
-
-static void page_of(const char *lines, struct buf *out)
-{
-	CLEANUP_OPENED struct fixture f;
-
-	buf_reset(out);
-	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", out), 0);
-	assert_non_null(buf_cstr(out));
-}
 
 /* Sets `ret` to the article of an entry, from the end of its head on; `whole` has the page. */
 static void article_of(const struct buf *whole, const char *id, bool has_head, struct buf *ret)
@@ -84,15 +74,6 @@ static void page_of_calls(unsigned n, struct buf *out)
 		buf_addf(&lines, MESSAGE("r%u", "%s%.0u", "role":"toolResult","toolCallId":"c%u","content":"out"), i,
 		                         i > 1 ? "r" : "a", i > 1 ? i - 1 : 0, i);
 	page_of(buf_cstr(&lines), out);
-}
-
-static size_t count(const char *text, const char *what)
-{
-	size_t n = 0;
-
-	for (const char *p = text; (p = strstr(p, what)); p += strlen(what))
-		n++;
-	return n;
 }
 
 /* Results show the first 64 calls of a message, the message shows the others: each call has its place once. */
@@ -179,8 +160,6 @@ CASE(heading_is_the_role_or_type)
 	    "<article id=\"a\" class=\"meta aside\"><header><b>Name</b>\n<span>n</span>\n");
 }
 
-/* --- heads ---------------------------------------------------------------------------- */
-
 /* --- branches -------------------------------------------------------------------------- */
 
 /* n other branches at entry a, and the current one. */
@@ -241,7 +220,7 @@ CASE(commands_to_a_terminal_are_dropped)
 	    MESSAGE("b", "a", "role":"toolResult","toolCallId":"c","toolName":"bash",
 	        "content":[SAY("one\n 10% =>\r 50% ==>\r\u001b[K100%\ntwo\r\nthree\r\r\nfour\r")]),
 	    &page);
-	assert_non_null(strstr(page.p, ">\none\n100%\ntwo\nthree\nfour</pre>"));
+	assert_has(&page, ">\none\n100%\ntwo\nthree\nfour</pre>");
 }
 
 #define EVIL "x\u001b]0;EVIL\u0007\u001b[31m\u009b31m\u009d0;EVIL\u009c"
@@ -266,8 +245,8 @@ CASE(no_part_of_a_page_has_commands)
 	/* JSON shows them as the escapes that are stored. */
 	for (char *json; (json = strstr(page.p, "<pre class=\"language-json\">"));)
 		memset(json, ' ', (size_t)(strstr(json, "</pre>") - json));
-	assert_null(strstr(page.p, "[31m"));
-	assert_null(strstr(page.p, "EVIL"));
+	assert_has_not(&page, "[31m");
+	assert_has_not(&page, "EVIL");
 }
 
 /* Around the user's words everything is folded; an assistant's directives are left out. */
@@ -289,7 +268,7 @@ CASE(metadata_is_folded)
 	/* Also in the tree. */
 	CLEANUP_BUF struct buf page = BUF_INIT;
 	page_of(DIRECTED, &page);
-	assert_non_null(strstr(page.p, ">assistant: Yes</a>"));
+	assert_has(&page, ">assistant: Yes</a>");
 }
 
 RUN_CASES(NULL, NULL)

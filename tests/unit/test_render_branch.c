@@ -3,12 +3,6 @@
 #include "cases.h"
 #include "render_fixture.h"
 
-/* An appended label, with its parent on the path. */
-#define ADDED(id, parent, target, label)                                                                               \
-	"{\"type\":\"label\",\"id\":" id ",\"parentId\":" parent "," TIME ",\"targetId\":\"" target "\"" label "}\n"
-
-/* An appended label, with its parent on the path. */
-
 static void assert_span_branch(struct span lines, uint32_t at, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;

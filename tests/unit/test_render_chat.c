@@ -10,21 +10,12 @@
 #define FAILED(id, parent, call, text) DONE(id, parent, LATER, call, "isError" : true, "content" : [SAY(text)])
 #define MINUTE " · 2026-01-02 03:04Z · "
 
-static void chat_of(const char *lines, const char *prefix, struct buf *out)
-{
-	CLEANUP_OPENED struct fixture f;
-
-	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(produce(&producer_chat_md, f.s, session_leaf(f.s), prefix, out), 0);
-	assert_non_null(buf_cstr(out));
-}
-
 /* Asserts the text after the title. */
 static void assert_chat(const char *lines, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	chat_of(lines, "", &out);
+	view_of(&producer_chat_md, lines, strlen(lines), "", &out);
 	assert_memory_equal(out.p, "# ", 2);
 	assert_string_equal(strchr(out.p, '\n') + 1, want);
 }
@@ -73,16 +64,6 @@ CASE(call_durations)
 	assert_took(TOOK("2026-01-04T03:04:05.678Z"), "");
 	assert_took(TOOK("2026-01-0XZ"), "");
 }
-
-#define STORED(ms)                                                                                                     \
-	HEADER ASSISTANT("a", null, CALL("1", "read", "path":"x")) DONE("r", "a", LATER, "1", "content"                           \
-	                                                     : [], "durationMs"                                        \
-	                                                     : ms)
-
-#define SCRIPT(...)                                                                                                    \
-	AS_IS( \
-	HEADER ASSISTANT("a", null, CALL("1", "codemode", ), CALL("2", "read", "path":"x")) \
-	DONE("r", "a", LATER, "1", "content":[],"nestedCalls":__VA_ARGS__) WORKED("s", "r", "2"))
 
 #define SKILL "<skill name=\\\"re\\nview\\\" location=\\\"/s/SKILL.md\\\">\\nRead.\\n</skill>"
 
@@ -174,9 +155,8 @@ CASE(cost_is_linear)
 			const char *kind = kinds[k / 2][k % 2 ? i % 2 : i > ENTRIES / 2];
 			buf_addf(&lines, kind, i, i - 1, i);
 		}
-		assert_non_null(buf_cstr(&lines));
 		steps = 0;
-		chat_of(lines.p, "", &out);
+		view_of(&producer_chat_md, lines.p, lines.n, "", &out);
 		assert_in_range(steps, ENTRIES, 20 * ENTRIES);
 	}
 }
@@ -193,7 +173,7 @@ CASE(long_calls_with_later_results)
 	for (int i = 0; i < 100000; i++)
 		buf_addc(&lines, 'x');
 	buf_adds(&lines, "\"}}]}}\n" USER("u", "a", "steer") WORKED("r", "u", "1"));
-	chat_of(buf_cstr(&lines), "", &out);
+	view_of(&producer_chat_md, lines.p, lines.n, "", &out);
 	assert_non_null(strstr(out.p, "steer\n\n- `write x, 1 line` · r\n"));
 }
 
@@ -227,7 +207,7 @@ CASE(very_many_calls)
 		buf_addf(&want, "- `n%d` · r%d\n", i, i);
 	for (int i = 1; i < 100; i += 2)
 		buf_addf(&want, "- `n%d`\n", i);
-	chat_of(buf_cstr(&lines), "", &out);
+	view_of(&producer_chat_md, lines.p, lines.n, "", &out);
 	assert_string_equal(out.p, buf_cstr(&want));
 }
 

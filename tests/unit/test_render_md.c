@@ -2,24 +2,6 @@
 #include "cases.h"
 #include "render_fixture.h"
 
-static void transcript_of(const char *lines, const char *prefix, struct buf *out)
-{
-	CLEANUP_OPENED struct fixture f;
-
-	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(produce(&producer_transcript_md, f.s, session_leaf(f.s), prefix, out), 0);
-	assert_non_null(buf_cstr(out));
-}
-
-static void context_of(const char *lines, struct buf *out)
-{
-	CLEANUP_OPENED struct fixture f;
-
-	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(produce(&producer_context_md, f.s, session_leaf(f.s), "", out), 0);
-	assert_non_null(buf_cstr(out));
-}
-
 /* Asserts the text after the front matter. */
 static const char *body_of(struct buf *text)
 {
@@ -34,7 +16,7 @@ static void assert_transcript(const char *lines, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	transcript_of(lines, "", &out);
+	view_of(&producer_transcript_md, lines, strlen(lines), "", &out);
 	assert_string_equal(body_of(&out), want);
 }
 
@@ -42,7 +24,7 @@ static void assert_context(const char *lines, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	context_of(lines, &out);
+	view_of(&producer_context_md, lines, strlen(lines), "", &out);
 	assert_string_equal(body_of(&out), want);
 }
 
@@ -74,10 +56,9 @@ CASE(front_matter)
 				   "cost:                        0.3\n"
 				   "---\n";
 
-	transcript_of(lines, "", &out);
+	view_of(&producer_transcript_md, lines, strlen(lines), "", &out);
 	assert_memory_equal(out.p, want, sizeof want - 1);
-	buf_reset(&out);
-	context_of(lines, &out);
+	view_of(&producer_context_md, lines, strlen(lines), "", &out);
 	assert_memory_equal(out.p, want, sizeof want - 1);
 }
 
@@ -96,7 +77,7 @@ CASE(yaml_numbers_are_unquoted)
 		struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 		buf_addf(&lines, HEADER LINE({"id":"d","parentId":null,"timestamp":TIME,"type":"usage","usage":{%s}}),
 		                              cases[i].usage);
-		context_of(buf_cstr(&lines), &out);
+		view_of(&producer_context_md, lines.p, lines.n, "", &out);
 		assert_line(&out, cases[i].line);
 	}
 }
@@ -216,7 +197,7 @@ static void fence_of(const char *calls, const char *result, struct buf *out)
 	struct buf lines CLEANUP_BUF = BUF_INIT, text CLEANUP_BUF = BUF_INIT;
 
 	buf_addf(&lines, HEADER ASSISTANT("a", null, %s) "%s", calls, result);
-	transcript_of(buf_cstr(&lines), "", &text);
+	view_of(&producer_transcript_md, lines.p, lines.n, "", &text);
 	const char *heading = strstr(buf_cstr(&text), "## toolResult");
 	assert_non_null(heading);
 	const char *fence = strstr(heading, "```");
@@ -298,12 +279,6 @@ CASE(open_fences_are_closed)
 		assert_transcript(buf_cstr(&lines), buf_cstr(&want));
 	}
 }
-
-#define IMAGES                                                                                                         \
-	AS_IS( \
-    HEADER \
-    LINE({"id":"a b/%é.","type":"message","message":{"role":"user", \
-        "content":[{"type":"image","mimeType":"image/png","data":""},{"type":"image","mimeType":"image/jpeg","data":"AAAA"},{"type":"odd"}]}}))
 
 CASE(context_shows_sent_messages)
 {
@@ -463,7 +438,7 @@ CASE(every_edit_line_is_shown)
 		    "\"toolCall\",\"name\":\"edit\",\"arguments\":{\"path\":\"a\",\"newText\":\"new\",\"oldText\":\"");
 		add_hostile(&lines, &said, &seed);
 		buf_adds(&lines, "\"}}]}}\n");
-		transcript_of(buf_cstr(&lines), "", &out);
+		view_of(&producer_transcript_md, lines.p, lines.n, "", &out);
 		for (const char *p = said.p, *eol; p < said.p + said.n; p = eol + 1) {
 			struct buf line CLEANUP_BUF = BUF_INIT;
 			eol = memchr(p, '\n', (size_t)(said.p + said.n - p));
