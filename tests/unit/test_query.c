@@ -117,18 +117,13 @@ CASE(equal_queries_have_equal_terms)
 CASE(invalid_queries_are_refused)
 {
 	static const char *const rows[] = {
-	    "",
 	    " ",
 	    "\"",
-	    "\"open",
 	    "a \"b",
 	    "\"\"",
 	    "-\"\"",
 	    "a\"b",
-	    "a\"b\"",
-	    "\"a\"b",
 	    "\"a\"\"b\"",
-	    "-",
 	    "a - b",
 	    "x -",
 	    "-\"",
@@ -141,10 +136,8 @@ CASE(invalid_queries_are_refused)
 	    "is:",
 	    "is:errors",
 	    "state:",
-	    "state:open",
 	    "file:",
 	    "model:",
-	    "is:warning",
 	    "after:",
 	    "after:d",
 	    "after:7",
@@ -164,7 +157,6 @@ CASE(invalid_queries_are_refused)
 	    "in:",
 	    "x in:sessions",
 	    "x in:\"session x\"",
-	    "x -in:session",
 	    "after:2026",
 	    "after:2026-2-3",
 	    "after:2026-02-30",
@@ -180,7 +172,6 @@ CASE(invalid_queries_are_refused)
 	    "what:",
 	    "what:text",
 	    "-what:said",
-	    "a OR b",
 	    "|",
 	};
 
@@ -229,6 +220,7 @@ CASE(refusals_have_a_remedy)
 		CLEANUP_BUF struct buf why = BUF_INIT;
 		struct query *q = NULL;
 		assert_int_equal(query_parse(span_of(rows[i][0]), NOW, &q, &why), -EINVAL);
+		assert_null(q);
 		assert_string_equal(buf_cstr(&why), rows[i][1]);
 	}
 }
