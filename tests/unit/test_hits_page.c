@@ -42,9 +42,8 @@ static void assert_line(struct source_fixture *p, const char *query, const char 
 	assert_text(&page, buf_cstr(&expected));
 }
 
-CASE_WITH(words_are_marked, set_up, tear_down)
+FIXTURE_CASE(words_are_marked)
 {
-	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a", null, "Keystone <b>KEYSTONES</b> at 10:30:00, stone."));
 	assert_line(p, "keystone",
 	            "<mark>Keystone</mark> &lt;b&gt;<mark>KEYSTONE</mark>S&lt;/b&gt; at 10:30:00, stone.");
@@ -68,9 +67,8 @@ CASE_WITH(words_are_marked, set_up, tear_down)
 }
 
 /* Marks are found in folded text, where one character can be several, and several one. */
-CASE_WITH(marks_cover_whole_characters, set_up, tear_down)
+FIXTURE_CASE(marks_cover_whole_characters)
 {
-	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a", null, "xx Straße, STRASSE, KY, ÉTÉ end"));
 	assert_line(p, "strasse", "xx Stra\u00dfe, <mark>STRASSE</mark>, \u212aY, E\u0301T\u00c9 end");
 	assert_line(p, "\u00e9t\u00e9", "xx Stra\u00dfe, STRASSE, \u212aY, <mark>E\u0301T\u00c9</mark> end");
@@ -80,9 +78,8 @@ CASE_WITH(marks_cover_whole_characters, set_up, tear_down)
 }
 
 /* Names in the path of a line can have colons, and the text can begin like a path. */
-CASE_WITH(the_path_of_a_line_is_left_out, set_up, tear_down)
+FIXTURE_CASE(the_path_of_a_line_is_left_out)
 {
-	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a:1:b", null, "word: one:two") USER("c", "a:1:b", "x/entries/d:1:word"));
 	assert_main(p, "search/word/hits.html",
 	    "<section><h2><a href=\"../../html/p/s.html\">word: one:two</a></h2>" OF("2 entries") "<ul>\n"
@@ -93,9 +90,8 @@ CASE_WITH(the_path_of_a_line_is_left_out, set_up, tear_down)
 	assert_non_null(strstr(buf_cstr(&page), "</a></p>\n<p>2 entries in 1 session. Times: UTC</p>"));
 }
 
-CASE_WITH(tool_calls_are_shown, set_up, tear_down)
+FIXTURE_CASE(tool_calls_are_shown)
 {
-	struct source_fixture *p = *state;
 	begin(p,
 	    HEADER USER("a", null, "title")
 	    LINE({"type":"message","id":"b","parentId":"a","message":{"role":"assistant",
@@ -108,9 +104,8 @@ CASE_WITH(tool_calls_are_shown, set_up, tear_down)
 }
 
 /* Each session has a section, the newest first. */
-CASE_WITH(sessions_have_sections, set_up, tear_down)
+FIXTURE_CASE(sessions_have_sections)
 {
-	struct source_fixture *p = *state;
 	char path[256];
 	snprintf(path, sizeof path, "%s/--p--/t.jsonl", p->root);
 	put_file(path, HEADER USER("b", null, "other <word>") USER("c", "b", "word\nno\nlast word"));
@@ -127,7 +122,7 @@ CASE_WITH(sessions_have_sections, set_up, tear_down)
 }
 
 /* The link to an entry has the words, not the filters, as encodeURIComponent writes them. */
-CASE_WITH(links_have_the_words, set_up, tear_down)
+FIXTURE_CASE(links_have_the_words)
 {
 	static const char *const rows[][2] = {
 	    {"what role:user -absent", "#a&amp;find=what\""},
@@ -138,7 +133,6 @@ CASE_WITH(links_have_the_words, set_up, tear_down)
 	    {"what isn in:session", "#a&amp;find=isn%20what\""},
 	    {"role:user", "#a\""},
 	};
-	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a", null, "What isn't (it) a/b! & café “b”"));
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT;
@@ -150,7 +144,7 @@ CASE_WITH(links_have_the_words, set_up, tear_down)
 }
 
 /* Each query has a page, with a field to change it. Without a match it says what may have been meant. */
-CASE_WITH(every_query_has_a_page, set_up, tear_down)
+FIXTURE_CASE(every_query_has_a_page)
 {
 	static const struct {
 		const char *query, *value, *hint;
@@ -162,7 +156,6 @@ CASE_WITH(every_query_has_a_page, set_up, tear_down)
 	     "<p>banana: not a day; use YYYY-MM-DD, YYYY-MM, today, yesterday, 7d or 2w</p>\n"},
 	    {"%", "", "<p>empty query; write words</p>\n"},
 	};
-	struct source_fixture *p = *state;
 	begin(p, HEADER USER("a", null, "a word"));
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		CLEANUP_BUF struct buf path = BUF_INIT, page = BUF_INIT, want = BUF_INIT;
