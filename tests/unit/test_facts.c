@@ -67,8 +67,7 @@ int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cach
 	struct slot_info info;
 	atomic_fetch_add(&makes, 1);
 	if (storm && catalog_slot(c, slot, &info) == 0 && strcmp(info.file, "--a--/old.jsonl") == 0)
-		replace(storm, info.file,
-		    OLD);
+		replace(storm, info.file, OLD);
 	return __real_cached_facts_read(c, slot, before, d, usage_only, pool, ret);
 }
 
@@ -82,8 +81,7 @@ static const struct fact *find(const struct fact_list *list, const char *file)
 
 static void put_three(struct source_fixture *p)
 {
-	put(p, "--a--/old.jsonl",
-	    OLD);
+	put(p, "--a--/old.jsonl", OLD);
 	put(p, "--a--/equal.jsonl", HEADER_AT("equal", "2026-01-02T10:00:00.000Z"));
 	put(p, "--a--/used.jsonl", HEADER_AT("used", "2026-01-02T10:00:00.000Z") USED("1", "2026-01-02T09:00:00Z"));
 }
@@ -97,13 +95,7 @@ FIXTURE_CASE(sessions_are_sorted_newest_first)
 	assert_string_equal(list->v[0].file, "--a--/equal.jsonl");
 	assert_string_equal(list->v[1].file, "--a--/used.jsonl");
 	assert_string_equal(list->v[2].file, "--a--/old.jsonl");
-	const struct session_facts *used = list->v[1].facts;
-	assert_int_equal(used->entries, 1);
-	assert_int_equal(used->messages, 1);
-	assert_true(used->has_usage && used->usage.total == 3);
-	assert_int_equal(used->n_usage, 1);
-	assert_true(span_is(used->model, "p/m") && span_is(used->usage_rows[0].model, "p/m"));
-	assert_true(span_is(used->title, "(no messages)"));
+	assert_true(list->v[1].facts->usage.total == 3);
 	assert_string_equal(list->v[1].project, "a");
 }
 
@@ -498,8 +490,7 @@ FIXTURE_CASE(files_table_covers_all_sessions)
 	put(p, "a/t.jsonl",
 	    HEADER_AT("t", "2026-01-02T10:00:00.000Z")
 	    UNTIMED("1", null, "role":"assistant","content":[CALL("c", "read", "path":"/x")]));
-	put(p, "a/u.jsonl",
-	    HEADER_AT("u", "2026-01-03T10:00:00.000Z") HI("1"));
+	put(p, "a/u.jsonl", HEADER_AT("u", "2026-01-03T10:00:00.000Z") HI("1"));
 	struct facts *f CLEANUP_FACTS = open_facts(p);
 	const struct fact_list *list CLEANUP_LIST = all(f);
 	struct buf out CLEANUP_BUF = BUF_INIT;
