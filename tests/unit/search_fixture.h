@@ -93,19 +93,14 @@ static inline void three_sessions(struct finder *f, struct source_fixture *p)
 static inline void put_many(struct finder *f, const char *file, const char *id, const char *ms, size_t entries,
                             size_t lines)
 {
-	struct buf b CLEANUP_BUF = BUF_INIT;
+	struct buf b CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT;
 	int time = atoi(ms); /* differs, so that no session has copies of another one's entries */
+	for (size_t k = 0; k < lines; k++)
+		buf_addf(&said, "red %zu\\n", k);
 	buf_addf(&b, HEADER_OF("%s", "/"), id);
-	for (size_t i = 0; i < entries; i++) {
-		buf_addf(&b,
-		         "{\"type\":\"message\",\"id\":\"e%zu\",\"parentId\":null,"
-		         "\"timestamp\":\"2026-03-01T09:%02d:%02d.%03dZ\",\"message\":{\"role\":\"user\","
-		         "\"timestamp\":%s,\"content\":\"",
-		         i, time / 60000, time / 1000 % 60, time % 1000, ms);
-		for (size_t k = 0; k < lines; k++)
-			buf_addf(&b, "red %zu\\n", k);
-		buf_adds(&b, "\"}}\n");
-	}
+	for (size_t i = 0; i < entries; i++)
+		buf_addf(&b, MESSAGE_AT("e%zu", null, "2026-03-01T09:%02d:%02d.%03dZ", "role":"user","timestamp":%s,"content":"%s"),
+		                        i, time / 60000, time / 1000 % 60, time % 1000, ms, buf_cstr(&said));
 	put(f->p, file, buf_cstr(&b));
 }
 

@@ -169,10 +169,7 @@ CASE(unchanged_table_changes_nothing)
 	for (size_t i = 0; i < COUNT(odd); i++) {
 		CLEANUP(fixture_release) struct fixture f;
 		CLEANUP_BUF struct buf file = BUF_INIT, table = BUF_INIT, changed = BUF_INIT;
-		buf_adds(&file,
-		         THREE "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"c\",\"targetId\":\"b\",\"label\":");
-		buf_adds(&file, odd[i]);
-		buf_adds(&file, "}\n");
+		buf_addf(&file, THREE LINE({"type":"label","id":"l","parentId":"c","targetId":"b","label":%s}), odd[i]);
 		assert_int_equal(open_bytes(&f, file.p, file.n), 0);
 		assert_int_equal(render_labels_tsv(f.s, &table), 0);
 		table_text(f.s, buf_span(&table), &changed);

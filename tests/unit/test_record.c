@@ -96,25 +96,18 @@ static void assert_same_value(struct json_value a, struct json_value b)
 CASE(head_forgets_an_earlier_message)
 {
 	static const char first[] =
-	    "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"timestamp\":1,\"provider\":\"p\",\"model\":\"m\","
-	    "\"details\":{\"status\":\"error\"},\"stopReason\":\"error\",\"isError\":true,\"cancelled\":true,"
-	    "\"exitCode\":1,\"nestedCalls\":[1],\"durationMs\":5,\"usage\":{\"input\":1},\"content\":["
-	    "{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"image\"},"
-	    "{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"read\"}]}";
-	static const char *const last[] = {
-	    "{}",
-	    "{\"role\":\"toolResult\"}",
-	    "{\"role\":\"bashExecution\"}",
-	    "{\"role\":\"assistant\"}",
-	    "{\"role\":\"assistant\",\"content\":[],\"stopReason\":\"stop\"}",
-	    "{\"role\":\"assistant\",\"content\":\" \"}",
-	    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"}]}",
-	};
+	    JSON({"role":"toolResult","toolCallId":"c","timestamp":1,"provider":"p","model":"m","details":{"status":"error"},
+	        "stopReason":"error","isError":true,"cancelled":true,"exitCode":1,"nestedCalls":[1],"durationMs":5,
+	        "usage":{"input":1},"content":[SAY("x"),{"type":"image"},{"type":"toolCall","id":"c","name":"read"}]});
+	static const char *const last[] = ITEMS(
+	    "{}", JSON({"role":"toolResult"}), JSON({"role":"bashExecution"}), JSON({"role":"assistant"}),
+	    JSON({"role":"assistant","content":[],"stopReason":"stop"}), JSON({"role":"assistant","content":" "}),
+	    JSON({"role":"user","content":[SAY("")]}));
 	for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
 		char both[2000], alone[1000];
 		struct calls c;
-		snprintf(both, sizeof both, "{\"message\":%s,\"type\":\"message\",\"message\":%s}", first, last[i]);
-		snprintf(alone, sizeof alone, "{\"type\":\"message\",\"message\":%s}", last[i]);
+		snprintf(both, sizeof both, JSON({"message":%s,"type":"message","message":%s}), first, last[i]);
+		snprintf(alone, sizeof alone, JSON({"type":"message","message":%s}), last[i]);
 		struct record_head a = head_of(both, &c), b = head_of(alone, &c);
 		assert_int_equal(a.role, b.role);
 		assert_int_equal(a.has_error, b.has_error);
@@ -279,12 +272,10 @@ static const char *const usual_lines[] = ITEMS(
         "details":{"n":[1,-2,0.5,1e-7,12345678901234567890,0.12345678901234567890],"e":{},"a":[],"t":true,"z":null}}}),
     JSON({"type":"message","id":1.5,"parentId":7,"message":{"role":"assistant","content":[],
         "usage":{"input":3,"cost":{"total":0.000021}},"timestamp":1772355612339}}),
-    "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"timestamp\":\"x\",\"message\":{\"role\":\"assistant\","
-    "\"content\":[{\"type\":\"text\",\"text\":\"x\",\"type\":\"toolCall\",\"id\":\"c3\"},{\"type\":\"text\",\"text\":"
-    "\"y\"}],"
-    "\"usage\":{\"input\":3,\"output\":10,\"cacheRead\":0,\"cacheWrite\":-1,\"totalTokens\":13,\"cost\":{\"input\":1e-"
-    "7,"
-    "\"output\":0.006575000000000001,\"cacheRead\":0,\"cacheWrite\":0.25,\"total\":1.5}},\"stopReason\":\"stop\"}}\r",
+    JSON({"type":"message","id":"b","parentId":"a","timestamp":"x","message":{"role":"assistant",
+        "content":[{"type":"text","text":"x","type":"toolCall","id":"c3"},SAY("y")],
+        "usage":{"input":3,"output":10,"cacheRead":0,"cacheWrite":-1,"totalTokens":13,"cost":{"input":1e-7,
+        "output":0.006575000000000001,"cacheRead":0,"cacheWrite":0.25,"total":1.5}},"stopReason":"stop"}}) "\r",
     JSON({"type":"message","message":{"role":"user","content":[{"type":"toolCall","id":"c4"}]}}),
     JSON({"type":"label","id":"l","parentId":"a","timestamp":"t","targetId":"a","label":"x"}),
     JSON({"type":"compaction","id":"k","parentId":"a","timestamp":"t","summary":"s","firstKeptEntryId":"a",

@@ -351,57 +351,46 @@ static unsigned next_random(uint32_t *seed)
 	return *seed >> 16;
 }
 
-/* Appends a few hostile lines as the inside of a JSON string to `line`, and as they are to `said`. */
-static void add_hostile(struct buf *line, struct buf *said, uint32_t *seed)
+/* Sets `line` to a few hostile lines, as the inside of a JSON string, and appends them as they are to `said`. */
+static const char *hostile_text(struct buf *line, struct buf *said, uint32_t *seed)
 {
 	unsigned n = 1 + next_random(seed) % 5;
 
+	buf_reset(line);
 	for (unsigned i = 0; i < n; i++) {
 		const char *text = hostile[next_random(seed) % HOSTILE];
-		buf_adds(line, text);
-		if (i + 1 < n)
-			buf_adds(line, "\\n");
+		buf_addf(line, "%s%s", i > 0 ? "\\n" : "", text);
 		json_decode(span_of(text), JSON_CLEAN, said);
 		buf_addc(said, '\n');
 	}
+	return buf_cstr(line);
 }
 
 static void add_hostile_entry(struct buf *lines, struct buf *said, unsigned i, uint32_t *seed)
 {
-	static const char *const shapes[][2] = {
-	    {"\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"", "\"}"},
-	    {"\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"",
-	     "\"}]}"},
-	    {"\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\","
-	     "\"thinking\":\"",
-	     "\"}]}"},
-	    {"\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"content\":[{\"type\":\"image\",\"data\":"
-	     "\"AAAA\"},"
-	     "{\"type\":\"text\",\"text\":\"",
-	     "\"}]}"},
-	    {"\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"name\":"
-	     "\"write\",\"arguments\":{\"path\":\"a\",\"content\":\"",
-	     "\"}}]}"},
-	    {"\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"name\":"
-	     "\"bash\",\"arguments\":{\"timeout\":1,\"command\":\"",
-	     "\"}}]}"},
-	    {"\"type\":\"message\",\"message\":{\"role\":\"bashExecution\",\"command\":\"x\",\"output\":\"", "\"}"},
-	    {"\"type\":\"message\",\"message\":{\"role\":\"branchSummary\",\"summary\":\"", "\"}"},
-	    {"\"type\":\"message\",\"message\":{\"role\":\"unheard-of\",\"content\":\"", "\"}"},
-	    {"\"type\":\"compaction\",\"tokensBefore\":1,\"summary\":\"", "\""},
-	    {"\"type\":\"branch_summary\",\"fromId\":\"x\",\"summary\":\"", "\""},
-	    {"\"type\":\"custom_message\",\"customType\":\"x\",\"content\":\"", "\""},
-	};
-	unsigned shape = next_random(seed) % (sizeof shapes / sizeof *shapes);
+	static const char *const shapes[] = ITEMS(
+	    JSON("type":"message","message":{"role":"user","content":"%s"}),
+	    JSON("type":"message","message":{"role":"user","content":[SAY("%s")]}),
+	    JSON("type":"message","message":{"role":"assistant","content":[THINKING("%s")]}),
+	    JSON("type":"message","message":{"role":"toolResult","content":[{"type":"image","data":"AAAA"},SAY("%s")]}),
+	    JSON("type":"message","message":{"role":"assistant","content":[CALL("c", "write", "path":"a","content":"%s")]}),
+	    JSON("type":"message","message":{"role":"assistant","content":[CALL("c", "bash", "timeout":1,"command":"%s")]}),
+	    JSON("type":"message","message":{"role":"bashExecution","command":"x","output":"%s"}),
+	    JSON("type":"message","message":{"role":"branchSummary","summary":"%s"}),
+	    JSON("type":"message","message":{"role":"unheard-of","content":"%s"}),
+	    JSON("type":"compaction","tokensBefore":1,"summary":"%s"),
+	    JSON("type":"branch_summary","fromId":"x","summary":"%s"),
+	    JSON("type":"custom_message","customType":"x","content":"%s"));
+	struct buf text CLEANUP_BUF = BUF_INIT;
+	unsigned shape = next_random(seed) % COUNT(shapes);
 
 	buf_addf(lines, "{\"id\":\"%u\",\"parentId\":", i);
 	if (i > 0)
 		buf_addf(lines, "\"%u\",", i - 1);
 	else
 		buf_adds(lines, "null,");
-	buf_adds(lines, shapes[shape][0]);
-	add_hostile(lines, said, seed);
-	buf_addf(lines, "%s}\n", shapes[shape][1]);
+	buf_addf(lines, shapes[shape], hostile_text(&text, said, seed));
+	buf_adds(lines, "}\n");
 }
 
 CASE(every_line_is_verbatim)
@@ -431,13 +420,11 @@ CASE(every_edit_line_is_shown)
 {
 	for (uint32_t round = 1; round <= 40; round++) {
 		struct buf lines CLEANUP_BUF = BUF_INIT, said CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+		struct buf text CLEANUP_BUF = BUF_INIT;
 		uint32_t seed = round;
-		buf_adds(
-		    &lines, HEADER
-		    "{\"id\":\"a\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":"
-		    "\"toolCall\",\"name\":\"edit\",\"arguments\":{\"path\":\"a\",\"newText\":\"new\",\"oldText\":\"");
-		add_hostile(&lines, &said, &seed);
-		buf_adds(&lines, "\"}}]}}\n");
+		buf_addf(&lines,
+		         HEADER ASSISTANT("a", null, CALL("c", "edit", "path":"a","newText":"new","oldText":"%s")),
+		                          hostile_text(&text, &said, &seed));
 		view_of(&producer_transcript_md, lines.p, lines.n, "", &out);
 		for (const char *p = said.p, *eol; p < said.p + said.n; p = eol + 1) {
 			struct buf line CLEANUP_BUF = BUF_INIT;
