@@ -2,30 +2,32 @@
 #include "cases.h"
 #include "render_fixture.h"
 
+static void assert_title(const char *lines, const char *want)
+{
+	assert_renders(render_title, lines, want);
+}
+
 CASE(title_falls_back_to_first_message)
 {
-	assert_renders(render_title,
-	    HEADER USER("a", null, "") MESSAGE("b", "a", "role":"assistant","content":"no")
+	assert_title(HEADER USER("a", null, "") MESSAGE("b", "a", "role":"assistant","content":"no")
 	    MESSAGE("c", "b", "role":"user","content":[SAY("\n one"),{"type":"image","data":""},SAY("tw\u0000o")])
 	    USER("d", "c", "later"),
 	    "one tw o\n");
-	assert_renders(render_title, HEADER, "(no messages)\n");
-	assert_renders(render_title, HEADER USER("a", null, " \n\u00a0\ufeff"), "(no messages)\n");
+	assert_title(HEADER, "(no messages)\n");
+	assert_title(HEADER USER("a", null, " \n\u00a0\ufeff"), "(no messages)\n");
 }
 
 /* Also if the name or the user's message has no printable text. */
 CASE(title_falls_back_to_first_answer)
 {
-	assert_renders(render_title,
-	    HEADER ASSISTANT("a", null, THINKING("hm")) ASSISTANT("b", "a", SAY(" "), SAY("so"), SAY("it\u001b is"))
+	assert_title(HEADER ASSISTANT("a", null, THINKING("hm")) ASSISTANT("b", "a", SAY(" "), SAY("so"), SAY("it\u001b is"))
 	    MESSAGE("c", "b", "role":"assistant","content":"later"),
 	    "so it  is\n");
-	assert_renders(render_title,
-	    HEADER USER("a", null, "\u0001\u0085 \u2028") MESSAGE("b", "a", "role":"assistant","content":"x")
+	assert_title(HEADER USER("a", null, "\u0001\u0085 \u2028") MESSAGE("b", "a", "role":"assistant","content":"x")
 	    INFO("c", "b", "\u0007"),
 	    "x\n");
-	assert_renders(render_title, HEADER USER("a", null, " ") USER("b", "a", "y"), "y\n");
-	assert_renders(render_title, HEADER ASSISTANT("a", null, ), "(no messages)\n");
+	assert_title(HEADER USER("a", null, " ") USER("b", "a", "y"), "y\n");
+	assert_title(HEADER ASSISTANT("a", null, ), "(no messages)\n");
 }
 
 #define SENDER "Sender (untrusted metadata):\\n```json\\n{\\n  label: ui\\n}\\n```\\n\\n"
@@ -86,7 +88,7 @@ CASE(envelopes_are_stripped_from_title)
 		struct buf file CLEANUP_BUF = BUF_INIT;
 		buf_addf(&file, HEADER USER("a", null, "%sHi, [you]\n%s"), before[i], "[x: 2]");
 		assert_non_null(buf_cstr(&file));
-		assert_renders(render_title, file.p, "Hi, [you] [x: 2]\n");
+		assert_title(file.p, "Hi, [you] [x: 2]\n");
 	}
 }
 
@@ -108,7 +110,7 @@ CASE(trailing_envelopes_are_stripped_from_title)
 		struct buf file CLEANUP_BUF = BUF_INIT;
 		buf_addf(&file, HEADER USER("a", null, "%sHi, [you]%s"), i % 2 ? "" : STAMP, after[i]);
 		assert_non_null(buf_cstr(&file));
-		assert_renders(render_title, file.p, "Hi, [you]\n");
+		assert_title(file.p, "Hi, [you]\n");
 	}
 }
 
@@ -141,33 +143,28 @@ static void assert_automatic(const char *lines, int want)
 /* Messages without words of the user are skipped if a later one has words; otherwise the first one is the title. */
 CASE(words_of_a_later_message_are_the_title)
 {
-	assert_renders(render_title, HEADER USER("a", null, NEW) USER("b", "a", "Hi"), "Hi\n");
-	assert_renders(render_title,
-	    HEADER USER_RAW("a", null, HEARTBEAT) USER("b", "a", "[OpenClaw heartbeat poll]") USER_RAW("c", "b", SENDER)
+	assert_title(HEADER USER("a", null, NEW) USER("b", "a", "Hi"), "Hi\n");
+	assert_title(HEADER USER_RAW("a", null, HEARTBEAT) USER("b", "a", "[OpenClaw heartbeat poll]") USER_RAW("c", "b", SENDER)
 	    USER_RAW("d", "c", STAMP "Hi"),
 	    "Hi\n");
-	assert_renders(render_title, HEADER USER("a", null, NEW) USER_RAW("b", "a", HEARTBEAT), NEW "\n");
+	assert_title(HEADER USER("a", null, NEW) USER_RAW("b", "a", HEARTBEAT), NEW "\n");
 	for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++) {
 		struct buf file CLEANUP_BUF = BUF_INIT, alone CLEANUP_BUF = BUF_INIT;
 		buf_addf(&alone, HEADER USER("a", null, "%s"), prompts[i]);
 		assert_non_null(buf_cstr(&alone));
-		buf_addf(&file,
-		         "%s{\"id\":\"b\",\"parentId\":\"a\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":"
-		         "\"message\",\"message\":{\"role\":\"user\",\"content\":\"" STAMP "Hi\"}}\n",
-		         alone.p);
+		buf_addf(&file, "%s" USER_RAW("b", "a", STAMP "Hi"), alone.p);
 		assert_non_null(buf_cstr(&file));
-		assert_renders(render_title, file.p, "Hi\n");
+		assert_title(file.p, "Hi\n");
 		assert_automatic(alone.p, 1);
 		assert_automatic(file.p, 0);
 	}
 	assert_automatic(HEADER MESSAGE("a", null, "role":"assistant","content":"x"), 0);
 	assert_automatic(HEADER USER_RAW("a", null, SENDER), 0);
 	assert_automatic(HEADER USER("a", null, NEW) MESSAGE("b", "a", "role":"user","content":[]), 0);
-	assert_renders(render_title,
-	    HEADER USER_RAW("a", null, "System: [2026-02-24 11:51:07 UTC] up\\n\\n" NEW)
+	assert_title(HEADER USER_RAW("a", null, "System: [2026-02-24 11:51:07 UTC] up\\n\\n" NEW)
 	    MESSAGE("b", "a", "role":"assistant","content":"Hello"),
 	    NEW "\n");
-	assert_renders(render_title, HEADER USER("a", null, "Read HEARTBEAT.md if it exists, please"),
+	assert_title(HEADER USER("a", null, "Read HEARTBEAT.md if it exists, please"),
 	    "Read HEARTBEAT.md if it exists, please\n");
 }
 
@@ -177,22 +174,19 @@ CASE(words_of_a_later_message_are_the_title)
 /* The text pi puts before the words of /skill:NAME; without other words the name is the title. */
 CASE(a_skill_is_left_out)
 {
-	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("review") "\\n\\nthe parser"), "the parser\n");
-	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("re\\nview")) USER("b", "a", "x"),
-	    "/skill:re view\n");
-	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("r") "\\n\\n \\n[message_id: 1]"), "/skill:r\n");
+	assert_title(HEADER USER_RAW("a", null, SKILL("review") "\\n\\nthe parser"), "the parser\n");
+	assert_title(HEADER USER_RAW("a", null, SKILL("re\\nview")) USER("b", "a", "x"), "/skill:re view\n");
+	assert_title(HEADER USER_RAW("a", null, SKILL("r") "\\n\\n \\n[message_id: 1]"), "/skill:r\n");
 	/* The same after other text that no user wrote. */
-	assert_renders(render_title,
-	    HEADER USER_RAW("a", null, "[Mon 2026-01-05 10:00 UTC] " SKILL("r") "\\n\\nIs it on?"), "Is it on?\n");
-	assert_renders(render_title, HEADER USER_RAW("a", null, "[cron:1 r] [Mon 2026-01-05 10:00 UTC] " SKILL("r")),
-	    "/skill:r\n");
-	assert_renders(render_title, HEADER USER_RAW("a", null, "[Mon 2026-01-05 10:00 UTC] Hi " SKILL("r")),
+	assert_title(HEADER USER_RAW("a", null, "[Mon 2026-01-05 10:00 UTC] " SKILL("r") "\\n\\nIs it on?"), "Is it on?\n");
+	assert_title(HEADER USER_RAW("a", null, "[cron:1 r] [Mon 2026-01-05 10:00 UTC] " SKILL("r")), "/skill:r\n");
+	assert_title(HEADER USER_RAW("a", null, "[Mon 2026-01-05 10:00 UTC] Hi " SKILL("r")),
 	    "Hi <skill name=\"r\" location=\"/s/SKILL.md\"> Read it. </skill> is text </skill>\n");
-	assert_renders(render_title, HEADER USER_RAW("a", null, SKILL("r") " x"),
+	assert_title(HEADER USER_RAW("a", null, SKILL("r") " x"),
 	    "<skill name=\"r\" location=\"/s/SKILL.md\"> Read it. </skill> is text </skill> x\n");
-	assert_renders(render_title, HEADER USER("a", null, "<skill name=\"\" location=\"/\">\n\n</skill>"),
+	assert_title(HEADER USER("a", null, "<skill name=\"\" location=\"/\">\n\n</skill>"),
 	    "<skill name=\"\" location=\"/\">  </skill>\n");
-	assert_renders(render_title, HEADER USER("a", null, "<skill name=\"a"), "<skill name=\"a\n");
+	assert_title(HEADER USER("a", null, "<skill name=\"a"), "<skill name=\"a\n");
 }
 
 /* Text that is nothing but envelope is kept, as are names and answers. */
@@ -246,32 +240,27 @@ CASE(envelope_lookalikes_are_kept)
 			want.n--;
 		buf_addc(&want, '\n');
 		assert_true(buf_cstr(&file) && buf_cstr(&want));
-		assert_renders(render_title, file.p, want.p);
+		assert_title(file.p, want.p);
 	}
-	assert_renders(render_title, HEADER USER_RAW("a", null, SENDER),
-	    "Sender (untrusted metadata): ```json {   label: ui } ```\n");
-	assert_renders(render_title,
-	    HEADER
+	assert_title(HEADER USER_RAW("a", null, SENDER), "Sender (untrusted metadata): ```json {   label: ui } ```\n");
+	assert_title(HEADER
 	    "{\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":\"" STAMP "Hi\"}}\n",
 	    STAMP "Hi\n");
-	assert_renders(render_title,
-	    HEADER
+	assert_title(HEADER
 	    "{\"id\":\"b\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"session_info\",\"name\":\"" STAMP "Hi\"}\n",
 	    STAMP "Hi\n");
 	assert_renders(render_first_message, HEADER USER_RAW("a", null, STAMP "Hi"), STAMP "Hi");
 	/* A name or number before the words is theirs unless the metadata has it. */
-	assert_renders(render_title, HEADER USER_RAW("a", null, NAMED "Fix: it"), "Fix: it\n");
-	assert_renders(render_title, HEADER USER_RAW("a", null, STAMP "Room (100000): it"), "Room (100000): it\n");
-	assert_renders(render_title, HEADER USER_RAW("a", null, NAMED "Ada L.: Ada L.: it"), "Ada L.: it\n");
+	assert_title(HEADER USER_RAW("a", null, NAMED "Fix: it"), "Fix: it\n");
+	assert_title(HEADER USER_RAW("a", null, STAMP "Room (100000): it"), "Room (100000): it\n");
+	assert_title(HEADER USER_RAW("a", null, NAMED "Ada L.: Ada L.: it"), "Ada L.: it\n");
 }
 
 /* Of a prompt template, the words are what the user gave. */
 CASE(words_in_a_template_are_found)
 {
-	assert_renders(render_title,
-	    HEADER USER("a", null, "P.\n\n<user_input>\n a\nb\n</user_input>\n\nGo, `<user_input>`."), "a b\n");
-	assert_renders(render_title, HEADER USER_RAW("a", null, STAMP "<user_request>\\na\\n</user_request>\\nGo."),
-	    "a\n");
+	assert_title(HEADER USER("a", null, "P.\n\n<user_input>\n a\nb\n</user_input>\n\nGo, `<user_input>`."), "a b\n");
+	assert_title(HEADER USER_RAW("a", null, STAMP "<user_request>\\na\\n</user_request>\\nGo."), "a\n");
 	assert_renders(render_labels_tsv, HEADER USER("a", null, "P\n<user_input>\na\n</user_input>"),
 	    "# ID\tLABEL\tTEXT\tas of line 2\na\t\tuser: a\n");
 }
@@ -315,12 +304,11 @@ CASE(envelope_scan_is_bounded)
 
 CASE(long_titles_are_cut)
 {
-	assert_renders(render_title, HEADER USER_RAW("a", null, " " NINETY NINETY "012345678901234567890 "),
+	assert_title(HEADER USER_RAW("a", null, " " NINETY NINETY "012345678901234567890 "),
 	    NINETY NINETY "0123456789012345678\u2026\n");
-	assert_renders(render_title, HEADER USER_RAW("a", null, " " NINETY NINETY "01234567890123456789 "),
+	assert_title(HEADER USER_RAW("a", null, " " NINETY NINETY "01234567890123456789 "),
 	    NINETY NINETY "01234567890123456789\n");
-	assert_renders(render_title,
-	    HEADER
+	assert_title(HEADER
 	    "{\"id\":\"b\",\"parentId\":null,\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"type\":\"session_info\",\"name\":\"" NINETY NINETY NINETY "\"}\n",
 	    NINETY NINETY NINE NINE "\u00e9\u2026\n");
 }
