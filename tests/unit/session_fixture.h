@@ -9,6 +9,17 @@
 
 #include <inttypes.h>
 
+/* A case with a fixture `f` that has no file yet, and is released at the end. */
+#define SESSION_CASE(name)                                                                                             \
+	static void name(struct fixture *f);                                                                           \
+	static void run_##name(void **state)                                                                           \
+	{                                                                                                              \
+		CLEANUP_FIXTURE struct fixture f = {.s = NULL};                                                        \
+		name(&f);                                                                                              \
+	}                                                                                                              \
+	ADD_CASE(name, run_##name, NULL, NULL)                                                                         \
+	static void name(struct fixture *f)
+
 #define HEADER_V1 LINE({"type":"session","id":"sid"})
 
 #define V1(type) LINE({"type":type,"timestamp":TIME,"message":{"role":"user"}})

@@ -37,19 +37,18 @@ CASE(file_without_header_is_rejected)
 	}
 }
 
-CASE(only_regular_files_are_opened)
+SESSION_CASE(only_regular_files_are_opened)
 {
 	struct session *s = NULL;
-	CLEANUP_FIXTURE struct fixture f;
 
-	fixture_init(&f);
-	unlink(f.path);
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &s), -ENOENT);
-	assert_int_equal(mkfifo(f.path, 0600), 0);
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &s), ERROR_NO_SESSION);
-	unlink(f.path);
-	assert_int_equal(symlink(f.path, f.path), 0);
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &s), -ELOOP);
+	fixture_init(f);
+	unlink(f->path);
+	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, false, &s), -ENOENT);
+	assert_int_equal(mkfifo(f->path, 0600), 0);
+	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, false, &s), ERROR_NO_SESSION);
+	unlink(f->path);
+	assert_int_equal(symlink(f->path, f->path), 0);
+	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, false, &s), -ELOOP);
 	assert_int_equal(session_open(&(struct source_path){NULL, "/dev/zero"}, false, &s), ERROR_NO_SESSION);
 	assert_int_equal(session_open(&(struct source_path){NULL, "/tmp"}, false, &s), ERROR_NO_SESSION);
 	assert_null(s);
@@ -89,10 +88,9 @@ CASE(versions_are_compared_as_javascript_does)
 	}
 }
 
-CASE(lines_become_entries)
+SESSION_CASE(lines_become_entries)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f,
+	struct session *s = open_text(f,
 	    HEADER "\n"
 	    USER("a", null, "hi") "  {\"type\":\"custom\",\"id\":\"b\",\"parentId\":\"a\"}\n"
 	    HEADER "{\"type\":\"custom\",\"id\":\"c\",\"parentId\":\"b\"}\r\n");
@@ -126,12 +124,11 @@ void __wrap_record_head(struct span line, struct buf *deep, struct record_head *
 }
 
 /* A file can have a hundred million of them. */
-CASE(blank_lines_are_not_parsed)
+SESSION_CASE(blank_lines_are_not_parsed)
 {
 	static const char *const blank[] = {"\n", "\r\n", " \t \n", "\xc2\xa0\r\n"};
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	enum { LINES = 20000 };
-	CLEANUP_FIXTURE struct fixture f;
 
 	buf_adds(&text, "\n" HEADER);
 	for (unsigned i = 0; i < LINES; i++)
@@ -139,7 +136,7 @@ CASE(blank_lines_are_not_parsed)
 	size_t at = text.n;
 	buf_adds(&text, USER("a", null, "hi") " \n\n \t");
 	lines_parsed = 0;
-	struct session *s = open_text(&f, buf_cstr(&text));
+	struct session *s = open_text(f, buf_cstr(&text));
 	assert_int_equal(lines_parsed, 2);
 	assert_int_equal(session_count(s), 1);
 	assert_int_equal(session_entry(s, 0)->line, LINES + 3);
@@ -148,11 +145,10 @@ CASE(blank_lines_are_not_parsed)
 	assert_problems(s, "");
 }
 
-CASE(irregular_lines_are_reported)
+SESSION_CASE(irregular_lines_are_reported)
 {
-	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
-	    open_text(&f,
+	    open_text(f,
 	    HEADER "nope\nnull\n0\n\"\"\n5\n[1]\n\xc2\xa0\xef\xbb\xbf\n"
 	    LINE({"type":"custom","id":null,"parentId":null}) LINE({"type":"message","id":"m","parentId":null})
 	    LINE({"type":"custom","id":"n"}) "{\"to");
@@ -173,10 +169,9 @@ CASE(irregular_lines_are_reported)
 
 /* ---- ids and names ---- */
 
-CASE(ids_are_exact)
+SESSION_CASE(ids_are_exact)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f,
+	struct session *s = open_text(f,
 	    HEADER CUSTOM("a/b", null) CUSTOM("\ud83d", "\u0061/b") CUSTOM("", "\ud83d") CUSTOM(7, "")
 	    CUSTOM("x\u0000y", 7.0));
 
@@ -200,10 +195,9 @@ CASE(ids_are_exact)
 		assert_int_equal(session_entry_by_name(s, span_of(wrong[i])), NO_ENTRY);
 }
 
-CASE(duplicate_names_are_numbered_in_file_order)
+SESSION_CASE(duplicate_names_are_numbered_in_file_order)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f,
+	struct session *s = open_text(f,
 	    HEADER CUSTOM(12, null) CUSTOM("x", null) CUSTOM("12", 12) CUSTOM("12~2", "12") CUSTOM("5", null)
 	    CUSTOM(5, "5"));
 
@@ -217,46 +211,44 @@ CASE(duplicate_names_are_numbered_in_file_order)
 	assert_int_equal(session_entry(s, 3)->parent, 2);
 	assert_int_equal(session_entry(s, 5)->parent, 4);
 	assert_int_equal(session_fetch_renamed(s), NO_ENTRY);
-	append_lines(&f, CUSTOM(5, null));
+	append_lines(f, CUSTOM(5, null));
 	assert_name(s, 5, "~7");
 	assert_name(s, 6, "5~2");
-	append_lines(&f, CUSTOM("5", null));
+	append_lines(f, CUSTOM("5", null));
 	assert_name(s, 6, "5");
 	assert_name(s, 7, "5~2");
 	assert_int_equal(session_fetch_renamed(s), 0);
 }
 
-CASE(long_ids_have_short_names)
+SESSION_CASE(long_ids_have_short_names)
 {
 	static const size_t lengths[] = {255, 200, 255};
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	CLEANUP_FIXTURE struct fixture f;
 
 	buf_adds(&text, HEADER "{\"type\":\"custom\",\"parentId\":null,\"id\":\"");
 	for (int i = 0; i < 5000; i++)
 		buf_adds(&text, "\xc3\xa9");
 	buf_addf(&text, "\"}\n" CUSTOM("%0200d", null) LINE({"type":"custom","parentId":null,"id":0.%0300d}), 7, 7);
-	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
-	assert_int_equal(session_entry_id(f.s, 0).n, 0);
+	assert_int_equal(open_bytes(f, text.p, text.n), 0);
+	assert_int_equal(session_entry_id(f->s, 0).n, 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		CLEANUP_BUF struct buf name = BUF_INIT;
-		session_entry_name(f.s, i, &name);
+		session_entry_name(f->s, i, &name);
 		assert_in_range(name.n, lengths[i] - 4, lengths[i]);
-		assert_int_equal(session_entry_by_name(f.s, buf_span(&name)), i);
+		assert_int_equal(session_entry_by_name(f->s, buf_span(&name)), i);
 	}
 }
 
 /* Long, similar ids, which are not stored: links, labels and names work as with other ids, also after growth. */
-CASE(long_ids_are_distinguished)
+SESSION_CASE(long_ids_are_distinguished)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT, more = BUF_INIT;
-	CLEANUP_FIXTURE struct fixture f;
 
 	buf_addf(&text, HEADER CUSTOM("%0300d", null) CUSTOM("b", "%0300d") LABEL("l", null, "%0300d", "L"), 1, 3, 3);
-	struct session *s = open_text(&f, buf_cstr(&text));
+	struct session *s = open_text(f, buf_cstr(&text));
 	assert_int_equal(session_entry(s, 1)->flags & ENTRY_ORPHAN, ENTRY_ORPHAN);
 	buf_addf(&more, CUSTOM("%0300d", null), 3);
-	append_lines(&f, buf_cstr(&more));
+	append_lines(f, buf_cstr(&more));
 	assert_int_equal(session_entry(s, 1)->parent, 3);
 	assert_int_equal(session_label_record(s, 3), 2);
 	assert_int_equal(session_label_record(s, 0), NO_ENTRY);
@@ -290,11 +282,10 @@ CASE(long_ids_use_constant_memory)
 	assert_in_range(memory_of_ids(2000), 1, least + least / 10);
 }
 
-CASE(last_duplicate_id_wins)
+SESSION_CASE(last_duplicate_id_wins)
 {
-	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
-	    open_text(&f,
+	    open_text(f,
 	    HEADER USER("a", null, "hi") USER("b", "a", "hi") USER("a", null, "hi") CUSTOM("c", "a"));
 
 	assert_name(s, 0, "~2");
@@ -306,16 +297,16 @@ CASE(last_duplicate_id_wins)
 	assert_path(s, 1, "2 1 ");
 	assert_problems(s, "2 its id is used again in a later line; ");
 	assert_int_equal(session_fetch_renamed(s), 0); /* the kernel can know them from an index that was evicted */
-	append_lines(&f, USER("b", null, "hi"));
+	append_lines(f, USER("b", null, "hi"));
 	assert_int_equal(session_fetch_renamed(s), 4);
 }
 
 /* ---- the tree ---- */
 
-CASE(invalid_parents_make_roots)
+SESSION_CASE(invalid_parents_make_roots)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f,
+	struct session *s =
+	    open_text(f,
 	    HEADER USER("a", "a", "hi") USER("b", "gone", "hi") USER("c", true, "hi") USER("d", "", "hi"));
 
 	for (uint32_t i = 0; i < 4; i++)
@@ -324,16 +315,15 @@ CASE(invalid_parents_make_roots)
 	                   "4 unknown parent: a root; 5 unknown parent: a root; ");
 }
 
-CASE(parent_can_follow_child)
+SESSION_CASE(parent_can_follow_child)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f, HEADER CUSTOM("c", "b") USER("b", "a", "hi"));
+	struct session *s = open_text(f, HEADER CUSTOM("c", "b") USER("b", "a", "hi"));
 
 	assert_int_equal(session_entry(s, 0)->parent, 1);
 	assert_int_equal(session_entry(s, 0)->nearest, 1);
 	assert_int_equal(session_entry(s, 1)->nearest, 0);
 	assert_int_equal(session_entry(s, 1)->flags & ENTRY_ORPHAN, ENTRY_ORPHAN);
-	append_lines(&f, USER("a", null, "hi"));
+	append_lines(f, USER("a", null, "hi"));
 	assert_int_equal(session_entry(s, 1)->parent, 2);
 	assert_int_equal(session_entry(s, 1)->flags & ENTRY_ORPHAN, 0);
 	assert_int_equal(session_entry(s, 2)->flags & ENTRY_HAS_BELOW, ENTRY_HAS_BELOW);
@@ -341,10 +331,9 @@ CASE(parent_can_follow_child)
 	assert_problems(s, "");
 }
 
-CASE(walks_end_on_cycles)
+SESSION_CASE(walks_end_on_cycles)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f,
+	struct session *s = open_text(f,
 	    HEADER USER("a", "c", "hi") CUSTOM("b", "a") CUSTOM("c", "b") USER("d", "c", "hi") CUSTOM("x", "y")
 	    CUSTOM("y", "x"));
 
@@ -361,10 +350,9 @@ CASE(walks_end_on_cycles)
 	                   "7 it is its own ancestor; ");
 }
 
-CASE(branches_are_tips_and_position)
+SESSION_CASE(branches_are_tips_and_position)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f,
+	struct session *s = open_text(f,
 	    HEADER USER("a", null, "hi") USER("b", "a", "hi") CUSTOM("m", "b") CUSTOM("n", "b") USER("c", "a", "hi")
 	    CUSTOM("o", "a"));
 
@@ -383,10 +371,9 @@ CASE(branches_are_tips_and_position)
 	assert_int_equal(session_branch_end(s, 2), 2);
 }
 
-CASE(empty_session_has_no_leaf)
+SESSION_CASE(empty_session_has_no_leaf)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f, HEADER);
+	struct session *s = open_text(f, HEADER);
 
 	assert_int_equal(session_count(s), 0);
 	assert_int_equal(session_leaf(s), NO_ENTRY);
@@ -397,10 +384,9 @@ CASE(empty_session_has_no_leaf)
 	assert_problems(s, "");
 }
 
-CASE(branch_summary_is_found)
+SESSION_CASE(branch_summary_is_found)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f,
+	struct session *s = open_text(f,
 	    HEADER USER("a", null, "hi") LINE({"type":"branch_summary","id":"s1","parentId":"a","summary":"one"})
 	    LINE({"type":"branch_summary","id":"s2","parentId":"a","summary":"two"})
 	    LINE({"type":"branch_summary","id":"s3","parentId":"a","summary":""}));
@@ -411,11 +397,10 @@ CASE(branch_summary_is_found)
 
 /* ---- v1 ---- */
 
-CASE(v1_files_are_linear)
+SESSION_CASE(v1_files_are_linear)
 {
-	CLEANUP_FIXTURE struct fixture f;
 	struct session *s =
-	    open_text(&f,
+	    open_text(f,
 	    HEADER_V1 V1("message") "\n5\n"
 	    LINE({"type":"custom","id":"mine","parentId":"x"}) LABEL("l", null, "mine", "x"));
 
@@ -429,7 +414,7 @@ CASE(v1_files_are_linear)
 	assert_int_equal(session_label_count(s), 0);
 	struct json_value id = {JSON_STRING, false, SPAN_LIT("011ec967")};
 	assert_int_equal(session_entry_by_id(s, id), 0);
-	append_lines(&f, V1("message"));
+	append_lines(f, V1("message"));
 	assert_int_equal(session_entry(s, 4)->parent, 3);
 	assert_name(s, 0, "011ec967");
 	assert_int_equal(session_entry_id(s, 4).n, 8);
@@ -444,10 +429,9 @@ static uint32_t kept_by(const struct session *s, uint32_t i)
 	return session_first_kept(s, i, &r);
 }
 
-CASE(v1_kept_index_counts_parsed_lines)
+SESSION_CASE(v1_kept_index_counts_parsed_lines)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f,
+	struct session *s = open_text(f,
 	    HEADER_V1 V1("message") "bad\nnull\n"
 	    V1("custom") HEADER_V1 V1("usage") LINE({"type":"compaction","summary":"s","firstKeptEntryIndex":2})
 	    LINE({"type":"compaction","summary":"s","firstKeptEntryIndex":4})
@@ -475,10 +459,9 @@ CASE(v1_kept_index_counts_parsed_lines)
 	                   "16 the first entry that the compaction keeps is missing; ");
 }
 
-CASE(compaction_first_kept_entry)
+SESSION_CASE(compaction_first_kept_entry)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f,
+	struct session *s = open_text(f,
 	    HEADER USER("a", null, "hi") ENTRY("compaction", "b", null, "summary":"s","firstKeptEntryId":"a")
 	    ENTRY("compaction", "c", null, "summary":"s","firstKeptEntryId":"c")
 	    ENTRY("compaction", "d", null, "summary":"s","firstKeptEntryId":"gone")
@@ -502,16 +485,14 @@ static uint64_t serial_at(const struct fixture *f)
 }
 
 /* Data derived from a dropped index must not be taken for data of the next one. */
-CASE(serials_differ_across_rebuilt_indexes)
+SESSION_CASE(serials_differ_across_rebuilt_indexes)
 {
-	CLEANUP_FIXTURE struct fixture f;
-
-	fixture_init(&f);
-	append(&f, HEADER, strlen(HEADER));
-	uint64_t first = serial_at(&f);
-	assert_int_equal(serial_at(&f), first);
-	append(&f, USER("a", null, "hi"), strlen(USER("a", null, "hi")));
-	assert_int_not_equal(serial_at(&f), first);
+	fixture_init(f);
+	append(f, HEADER, strlen(HEADER));
+	uint64_t first = serial_at(f);
+	assert_int_equal(serial_at(f), first);
+	append(f, USER("a", null, "hi"), strlen(USER("a", null, "hi")));
+	assert_int_not_equal(serial_at(f), first);
 }
 
 RUN_CASES(NULL, NULL)

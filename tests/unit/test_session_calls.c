@@ -5,10 +5,9 @@
 
 /* ---- calls ---- */
 
-CASE(result_matches_nearest_call_above)
+SESSION_CASE(result_matches_nearest_call_above)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f,
+	struct session *s = open_text(f,
 	    HEADER ASSISTANT("a", null, {"type":"toolCall","id":"x"}, {"type":"text"}, {"type":"toolCall","id":"y"})
 	    MESSAGE("ry", "a", "role":"toolResult","toolCallId":"y")
 	    MESSAGE("rx", "ry", "role":"toolResult","toolCallId":"\u0078")
@@ -36,11 +35,9 @@ CASE(result_matches_nearest_call_above)
 	assert_int_equal(session_result(s, 1, 1), NO_ENTRY);
 }
 
-CASE(duplicate_call_ids_match_in_order)
+SESSION_CASE(duplicate_call_ids_match_in_order)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s =
-	    open_text(&f,
+	struct session *s = open_text(f,
 	    HEADER
 	    ASSISTANT("a", null, {"type":"toolCall","id":"x"}, {"type":"toolCall","id":"y"}, {"type":"toolCall",
 	        "id":"x"}) MESSAGE("r1", "a", "role":"toolResult","toolCallId":"x")
@@ -60,11 +57,10 @@ CASE(duplicate_call_ids_match_in_order)
 }
 
 /* Many calls of one message with the same id, and as many results in a row, after other calls without results. */
-CASE(many_calls_of_one_message_match)
+SESSION_CASE(many_calls_of_one_message_match)
 {
 	enum { MANY = 20000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	CLEANUP_FIXTURE struct fixture f;
 
 	buf_adds(&text, HEADER "{\"type\":\"message\",\"id\":\"r-1\",\"parentId\":null,\"message\":{\"role\":"
 	                       "\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"other\"}");
@@ -73,15 +69,15 @@ CASE(many_calls_of_one_message_match)
 	buf_adds(&text, "]}}\n");
 	for (int i = 0; i < MANY + 1; i++)
 		buf_addf(&text, RESULT("r%d", "r%d", "x", ), i, i - 1);
-	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	assert_int_equal(open_bytes(f, text.p, text.n), 0);
 	for (uint32_t i = 1; i < MANY; i += 37) {
-		assert_call(f.s, i, 0, i + 1);
-		assert_int_equal(session_result(f.s, 0, i + 1), i);
+		assert_call(f->s, i, 0, i + 1);
+		assert_int_equal(session_result(f->s, 0, i + 1), i);
 	}
-	assert_call(f.s, MANY + 1, 0, MANY + 1);
-	assert_int_equal(session_result(f.s, 0, 1), NO_ENTRY);
-	assert_int_equal(session_result(f.s, 0, MANY + 1), MANY);
-	assert_int_equal(session_result(f.s, 0, MANY + 2), NO_ENTRY);
+	assert_call(f->s, MANY + 1, 0, MANY + 1);
+	assert_int_equal(session_result(f->s, 0, 1), NO_ENTRY);
+	assert_int_equal(session_result(f->s, 0, MANY + 1), MANY);
+	assert_int_equal(session_result(f->s, 0, MANY + 2), NO_ENTRY);
 }
 
 RUN_CASES(NULL, NULL)

@@ -13,51 +13,48 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-CASE(complete_tail_is_indexed_torn_is_not)
+SESSION_CASE(complete_tail_is_indexed_torn_is_not)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f, HEADER CUSTOM("a", null) "{\"type\":\"custom\",\"id\":\"b\"");
+	struct session *s = open_text(f, HEADER CUSTOM("a", null) "{\"type\":\"custom\",\"id\":\"b\"");
 
 	assert_int_equal(session_count(s), 1);
 	assert_int_equal(session_problem_count(s), 1);
-	append(&f, ",\"parentId\":\"a\"}", 16);
+	append(f, ",\"parentId\":\"a\"}", 16);
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_count(s), 2);
 	assert_problems(s, "");
 	assert_int_equal(session_entry(s, 1)->line, 3);
 	assert_int_equal(session_size(s), (uint64_t)session_stat(s)->st_size);
-	append(&f, " \r\n", 3);
+	append(f, " \r\n", 3);
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_count(s), 2);
-	append_lines(&f, CUSTOM("c", "b"));
+	append_lines(f, CUSTOM("c", "b"));
 	assert_int_equal(session_count(s), 3);
 	assert_int_equal(session_entry(s, 2)->line, 4);
 	assert_problems(s, "");
 }
 
-CASE(bytes_after_indexed_tail_are_stale)
+SESSION_CASE(bytes_after_indexed_tail_are_stale)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f, HEADER "5");
+	struct session *s = open_text(f, HEADER "5");
 
 	assert_int_equal(session_count(s), 1);
-	append(&f, "5\n", 2);
+	append(f, "5\n", 2);
 	assert_int_equal(session_grow(s), -ESTALE);
 	assert_int_equal(session_grow(s), -ESTALE);
 }
 
-CASE(readers_see_whole_lines_until_quiet)
+SESSION_CASE(readers_see_whole_lines_until_quiet)
 {
 	struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	char bytes[512];
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f, HEADER "{\"torn\":");
+	struct session *s = open_text(f, HEADER "{\"torn\":");
 
 	assert_int_equal(session_size(s), strlen(HEADER));
 	assert_int_equal(session_pread(s, bytes, sizeof bytes, 2), strlen(HEADER) - 2);
 	assert_memory_equal(bytes, &HEADER[2], strlen(HEADER) - 2);
 	assert_int_equal(session_pread(s, bytes, sizeof bytes, 4096), 0);
-	assert_int_equal(utimensat(AT_FDCWD, f.path, old, 0), 0);
+	assert_int_equal(utimensat(AT_FDCWD, f->path, old, 0), 0);
 	assert_int_equal(session_grow(s), 1);
 	assert_int_equal(session_size(s), strlen(HEADER) + 8);
 	assert_int_equal(session_pread(s, bytes, 4, strlen(HEADER)), 4);
@@ -193,10 +190,9 @@ static void assert_line(const struct session *s, uint32_t at)
 }
 
 /* Lines in one run or in two, such as results and their calls. */
-CASE(adjacent_lines_share_one_pread)
+SESSION_CASE(adjacent_lines_share_one_pread)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_many_lines(&f);
+	struct session *s = open_many_lines(f);
 
 	for (uint32_t i = 0; i < MANY_LINES; i++)
 		assert_line(s, i % 2 ? MANY_LINES / 2 + i / 2 : i / 2);
@@ -211,10 +207,9 @@ CASE(adjacent_lines_share_one_pread)
 	assert_in_range(preads, 1, MANY_LINES / 4);
 }
 
-CASE(last_lines_share_one_pread)
+SESSION_CASE(last_lines_share_one_pread)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_many_lines(&f);
+	struct session *s = open_many_lines(f);
 
 	for (uint32_t i = 1; i < 5; i++)
 		assert_line(s, MANY_LINES - i);
@@ -222,15 +217,14 @@ CASE(last_lines_share_one_pread)
 }
 
 /* The file was changed at bytes that are not compared. */
-CASE(readahead_is_dropped_on_change)
+SESSION_CASE(readahead_is_dropped_on_change)
 {
-	CLEANUP_FIXTURE struct fixture f;
 	CLEANUP_BUF struct buf text = BUF_INIT;
 
 	buf_addf(&text, HEADER "%08192d\n" CUSTOM("a", null) "%08192d\n", 1, 1);
-	struct session *s = open_text(&f, buf_cstr(&text));
+	struct session *s = open_text(f, buf_cstr(&text));
 	assert_id(s, 0, "a");
-	int fd = open(f.path, O_WRONLY | O_CLOEXEC);
+	int fd = open(f->path, O_WRONLY | O_CLOEXEC);
 	off_t at = strstr(buf_cstr(&text), JSON("a")) - text.p + 1;
 	assert_int_equal(pwrite(fd, "b", 1, at), 1);
 	assert_int_equal(futimens(fd, (struct timespec[2]){{.tv_sec = 1}, {.tv_sec = 1}}), 0);
@@ -239,17 +233,16 @@ CASE(readahead_is_dropped_on_change)
 	assert_id(s, 0, "b");
 }
 
-CASE(line_changed_while_reading_is_stale)
+SESSION_CASE(line_changed_while_reading_is_stale)
 {
 	CLEANUP_LINE struct line l = LINE_INIT;
 	struct record r;
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f, HEADER CUSTOM("a", null));
+	struct session *s = open_text(f, HEADER CUSTOM("a", null));
 
-	assert_int_equal(truncate(f.path, (off_t)strlen(HEADER) + 5), 0);
+	assert_int_equal(truncate(f->path, (off_t)strlen(HEADER) + 5), 0);
 	assert_int_equal(session_load(s, 0, &l, &r), -ESTALE);
 	assert_int_equal(read_first(s), -ESTALE);
-	write_at(f.path, O_TRUNC, HEADER "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+	write_at(f->path, O_TRUNC, HEADER "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
 	         strlen(HEADER) + 57);
 	assert_int_equal(session_load(s, 0, &l, &r), -ESTALE);
 	assert_int_equal(read_first(s), -ESTALE);
@@ -317,29 +310,26 @@ CASE(file_rewritten_while_growing_is_stale)
 }
 
 /* A table of all sessions also finds its lines there. */
-CASE(short_file_is_read_once)
+SESSION_CASE(short_file_is_read_once)
 {
-	CLEANUP_FIXTURE struct fixture f;
-
-	fixture_init(&f);
-	write_at(f.path, O_TRUNC, HEADER CUSTOM("a", null), strlen(HEADER CUSTOM("a", null)));
+	fixture_init(f);
+	write_at(f->path, O_TRUNC, HEADER CUSTOM("a", null), strlen(HEADER CUSTOM("a", null)));
 	preads = 0;
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, true, &f.s), 0);
-	assert_id(f.s, 0, "a");
+	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, true, &f->s), 0);
+	assert_id(f->s, 0, "a");
 	assert_int_equal(preads, 1);
-	session_drop_lines(f.s);
-	assert_id(f.s, 0, "a");
+	session_drop_lines(f->s);
+	assert_id(f->s, 0, "a");
 	assert_int_equal(preads, 2);
 }
 
 /* Lines of any length, some blank, some longer than one read, some that are not JSON. */
-CASE(line_ends_across_read_boundaries)
+SESSION_CASE(line_ends_across_read_boundaries)
 {
 	enum { LINES = 6000, LONG = 600000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	CLEANUP_FREE struct entry *expected = calloc(LINES, sizeof *expected);
 	uint32_t count = 0, seed = 1;
-	CLEANUP_FIXTURE struct fixture f;
 
 	assert_non_null(expected);
 	buf_adds(&text, HEADER);
@@ -356,12 +346,12 @@ CASE(line_ends_across_read_boundaries)
 			    (struct entry){.offset = begin, .length = (uint32_t)(text.n - begin), .line = line};
 		buf_adds(&text, crlf ? "\r\n" : "\n");
 	}
-	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
-	assert_int_equal(session_count(f.s), count);
+	assert_int_equal(open_bytes(f, text.p, text.n), 0);
+	assert_int_equal(session_count(f->s), count);
 	for (uint32_t i = 0; i < count; i++) {
-		assert_int_equal(session_entry(f.s, i)->offset, expected[i].offset);
-		assert_int_equal(session_entry(f.s, i)->length, expected[i].length);
-		assert_int_equal(session_entry(f.s, i)->line, expected[i].line);
+		assert_int_equal(session_entry(f->s, i)->offset, expected[i].offset);
+		assert_int_equal(session_entry(f->s, i)->length, expected[i].length);
+		assert_int_equal(session_entry(f->s, i)->line, expected[i].line);
 	}
 }
 
@@ -381,17 +371,16 @@ static void add_turn(struct buf *text, unsigned i)
 }
 
 /* Bytes that cannot be JSON are not kept, however many come without a newline. */
-CASE(long_garbage_is_one_bad_line)
+SESSION_CASE(long_garbage_is_one_bad_line)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f, HEADER);
+	struct session *s = open_text(f, HEADER);
 
-	assert_int_equal(truncate(f.path, 5000000), 0);
+	assert_int_equal(truncate(f->path, 5000000), 0);
 	assert_int_equal(session_grow(s), 1);
 	assert_problems(s, "2 the last line is incomplete; ");
-	assert_int_equal(truncate(f.path, 9000000), 0);
+	assert_int_equal(truncate(f->path, 9000000), 0);
 	assert_int_equal(session_grow(s), 1);
-	append_lines(&f, "\n" USER("a", null, "hi"));
+	append_lines(f, "\n" USER("a", null, "hi"));
 	assert_problems(s, "2 malformed: not JSON; ");
 	assert_int_equal(session_count(s), 1);
 	assert_int_equal(session_entry(s, 0)->line, 3);
@@ -399,34 +388,32 @@ CASE(long_garbage_is_one_bad_line)
 }
 
 /* A million turns of one call and its result, all with the same call id. */
-CASE(index_of_million_entries_is_small)
+SESSION_CASE(index_of_million_entries_is_small)
 {
 	enum { MANY = 1000000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	CLEANUP_FIXTURE struct fixture f;
 
 	buf_adds(&text, HEADER);
 	for (unsigned i = 0; i < MANY; i++)
 		add_turn(&text, i);
 	assert_int_equal(buf_err(&text), 0);
-	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	assert_int_equal(open_bytes(f, text.p, text.n), 0);
 	buf_release(&text);
-	assert_int_equal(session_count(f.s), MANY);
+	assert_int_equal(session_count(f->s), MANY);
 	for (uint32_t i = 1; i < MANY; i += 9998)
-		assert_call(f.s, i, i - 1, 1);
-	assert_int_equal(session_result(f.s, MANY - 2, 1), MANY - 1);
-	size_t each = (session_memory(f.s) - MANY * 8) / MANY;
+		assert_call(f->s, i, i - 1, 1);
+	assert_int_equal(session_result(f->s, MANY - 2, 1), MANY - 1);
+	size_t each = (session_memory(f->s) - MANY * 8) / MANY;
 	print_message("%zu bytes an entry beyond its id\n", each);
 	assert_true(each <= 64);
-	assert_int_equal(session_problem_count(f.s), 0);
+	assert_int_equal(session_problem_count(f->s), 0);
 }
 
 /* Ids, calls with their results, labels, names and problems, and all data derived from them. */
-CASE(session_memory_matches_heap)
+SESSION_CASE(session_memory_matches_heap)
 {
 	enum { MANY = 3000 };
 	CLEANUP_BUF struct buf text = BUF_INIT, out = BUF_INIT;
-	CLEANUP_FIXTURE struct fixture f;
 
 	buf_adds(&text, HEADER);
 	if (heap_used() == 0) { /* an allocator without mallinfo */
@@ -437,30 +424,29 @@ CASE(session_memory_matches_heap)
 		add_turn(&text, i);
 		buf_addf(&text, LABEL("l%u", null, "../%u", "x") CUSTOM("../%u", "none"), i, i, i);
 	}
-	fixture_init(&f);
-	append(&f, text.p, text.n);
+	fixture_init(f);
+	append(f, text.p, text.n);
 	size_t before = heap_used();
-	assert_int_equal(session_open(&(struct source_path){NULL, f.path}, false, &f.s), 0);
-	for (uint32_t i = 0; i < session_count(f.s); i++) {
+	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, false, &f->s), 0);
+	for (uint32_t i = 0; i < session_count(f->s); i++) {
 		unsigned n;
-		session_call(f.s, i, &n);
-		session_label(f.s, i, &out);
+		session_call(f->s, i, &n);
+		session_label(f->s, i, &out);
 	}
-	assert_true(session_problem_count(f.s) > 0);
+	assert_true(session_problem_count(f->s) > 0);
 	buf_release(&out);
-	size_t real = heap_used() - before, said = session_memory(f.s);
+	size_t real = heap_used() - before, said = session_memory(f->s);
 	print_message("%zu bytes, says %zu\n", real, said);
 	assert_true(said <= real + real / 8);
 	assert_true(said >= real - real / 8);
 }
 
 /* The parent of each line is the next line, and no result has a call: two problems each. */
-CASE(reversed_parent_chain_is_linear)
+SESSION_CASE(reversed_parent_chain_is_linear)
 {
 	enum { MANY = 200000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	CLEANUP_FREE uint32_t *path = NULL;
-	CLEANUP_FIXTURE struct fixture f;
 	size_t n;
 
 	buf_adds(&text, HEADER);
@@ -468,11 +454,11 @@ CASE(reversed_parent_chain_is_linear)
 		buf_addf(&text, LINE({"type":"message","id":"%d","parentId":"%d","message":{"role":"toolResult",
 		        "toolCallId":"gone"}}),
 		                      i, (i + 1) % MANY);
-	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
-	assert_int_equal(session_path(f.s, 5, &path, &n), 0);
+	assert_int_equal(open_bytes(f, text.p, text.n), 0);
+	assert_int_equal(session_path(f->s, 5, &path, &n), 0);
 	assert_int_equal(n, MANY);
-	assert_call(f.s, 0, NO_ENTRY, 0);
-	assert_int_equal(session_problem_count(f.s), 2 * MANY);
+	assert_call(f->s, 0, NO_ENTRY, 0);
+	assert_int_equal(session_problem_count(f->s), 2 * MANY);
 }
 
 static void *read_all(void *arg)
@@ -489,16 +475,15 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-CASE(readers_share_derived_data)
+SESSION_CASE(readers_share_derived_data)
 {
 	pthread_t threads[3];
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f, HEADER_V1 V1("message"));
+	struct session *s = open_text(f, HEADER_V1 V1("message"));
 
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, read_all, s), 0);
 	for (int round = 0; round < 50; round++) {
-		append(&f, V1("message"), strlen(V1("message")));
+		append(f, V1("message"), strlen(V1("message")));
 		session_wrlock(s);
 		assert_int_equal(session_grow(s), 1);
 		session_unlock(s);
@@ -520,11 +505,10 @@ static bool always(void *arg)
 }
 
 /* Another request ends, and can be interrupted if it needs the same data. */
-CASE(reading_for_derived_data_blocks_nothing)
+SESSION_CASE(reading_for_derived_data_blocks_nothing)
 {
 	const struct cancel cancel = {.is_cancelled = always};
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f, HEADER COMPACTION("a", null, "none"));
+	struct session *s = open_text(f, HEADER COMPACTION("a", null, "none"));
 	pthread_t thread;
 
 	is_blocked = true;
