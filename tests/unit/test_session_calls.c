@@ -9,14 +9,9 @@ SESSION_CASE(result_matches_nearest_call_above)
 {
 	struct session *s = open_text(f,
 	    HEADER ASSISTANT("a", null, {"type":"toolCall","id":"x"}, {"type":"text"}, {"type":"toolCall","id":"y"})
-	    MESSAGE("ry", "a", "role":"toolResult","toolCallId":"y")
-	    MESSAGE("rx", "ry", "role":"toolResult","toolCallId":"\u0078")
-	    ASSISTANT("b", "rx", {"type":"toolCall","id":"x"}) MESSAGE("rb", "b", "role":"toolResult","toolCallId":"x")
-	    MESSAGE("again", "rb", "role":"toolResult","toolCallId":"x")
-	    MESSAGE("other", "rx", "role":"toolResult","toolCallId":"x")
-	    MESSAGE("none", "again", "role":"toolResult","toolCallId":"z")
-	    MESSAGE("side", null, "role":"toolResult","toolCallId":"x")
-	    MESSAGE("null", "b", "role":"toolResult","toolCallId":null));
+	    RESULT("ry", "a", "y", ) RESULT("rx", "ry", "\u0078", ) ASSISTANT("b", "rx", {"type":"toolCall","id":"x"})
+	    RESULT("rb", "b", "x", ) RESULT("again", "rb", "x", ) RESULT("other", "rx", "x", )
+	    RESULT("none", "again", "z", ) RESULT("side", null, "x", ) RESULT("null", "b", null, ));
 
 	assert_call(s, 1, 0, 2);
 	assert_call(s, 2, 0, 1);
@@ -37,14 +32,12 @@ SESSION_CASE(result_matches_nearest_call_above)
 
 SESSION_CASE(duplicate_call_ids_match_in_order)
 {
-	struct session *s = open_text(f,
+	struct session *s =
+	    open_text(f,
 	    HEADER
-	    ASSISTANT("a", null, {"type":"toolCall","id":"x"}, {"type":"toolCall","id":"y"}, {"type":"toolCall",
-	        "id":"x"}) MESSAGE("r1", "a", "role":"toolResult","toolCallId":"x")
-	    MESSAGE("r2", "r1", "role":"toolResult","toolCallId":"x")
-	    MESSAGE("r3", "r2", "role":"toolResult","toolCallId":"x")
-	    MESSAGE("other", "a", "role":"toolResult","toolCallId":"x")
-	    MESSAGE("other2", "other", "role":"toolResult","toolCallId":"x"));
+	    ASSISTANT("a", null, {"type":"toolCall","id":"x"}, {"type":"toolCall","id":"y"}, {"type":"toolCall","id":"x"})
+	    RESULT("r1", "a", "x", ) RESULT("r2", "r1", "x", ) RESULT("r3", "r2", "x", ) RESULT("other", "a", "x", )
+	    RESULT("other2", "other", "x", ));
 
 	assert_call(s, 1, 0, 1);
 	assert_call(s, 2, 0, 3);
