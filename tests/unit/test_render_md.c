@@ -205,31 +205,22 @@ static void fence_of(const char *calls, const char *result, struct buf *out)
 	buf_add(out, fence, strcspn(fence, "\n"));
 }
 
-#define TWO_READS                                                                                                      \
-	AS_IS( \
-    JSON({"type":"toolCall","id":"1","name":"read","arguments":{"path":"a.c"}},{"type":"toolCall","id":"2", \
-        "name":"read","arguments":{"path":"b.py"}}))
+#define TWO_READS JSON(CALL("1", "read", "path":"a.c"),CALL("2", "read", "path":"b.py"))
+#define OUTPUT(parent, call, tool, ...)                                                                                \
+	MESSAGE("b", parent, "role":"toolResult","toolCallId":call,"toolName":tool,__VA_ARGS__ "content":[SAY("x")])
 
 CASE(output_fence_has_file_language)
 {
-	static const char *const cases[][3] = ITEMS(
-	    {TWO_READS, MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]),
-	     "```c"},
-	    {TWO_READS, MESSAGE("b", "a", "role":"toolResult","toolCallId":"2","toolName":"read","content":[SAY("x")]),
-	     "```python"},
-	    {TWO_READS,
-	     MESSAGE("b", "a", "role":"toolResult","toolCallId":"2","toolName":"read","isError":true,
-	         "content":[SAY("x")]), "```"},
-	    {TWO_READS, MESSAGE("b", "a", "role":"toolResult","toolCallId":"3","toolName":"read","content":[SAY("x")]),
-	     "```"},
-	    {TWO_READS,
-	     MESSAGE("b", null, "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]), "```"},
-	    {TWO_READS, MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"bash","content":[SAY("x")]),
-	     "```"},
-	    {JSON(CALL("1", "bash", "path":"a.c","command":"cat")),
-	     MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]), "```"},
-	    {JSON(CALL("1", "read", "path":["a.c"])),
-	     MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]), "```"});
+	static const char *const cases[][3] =
+	    ITEMS(
+	    {TWO_READS, OUTPUT("a", "1", "read", ), "```c"},
+	    {TWO_READS, OUTPUT("a", "2", "read", ), "```python"},
+	    {TWO_READS, OUTPUT("a", "2", "read", "isError":true,), "```"},
+	    {TWO_READS, OUTPUT("a", "3", "read", ), "```"},
+	    {TWO_READS, OUTPUT(null, "1", "read", ), "```"},
+	    {TWO_READS, OUTPUT("a", "1", "bash", ), "```"},
+	    {JSON(CALL("1", "bash", "path":"a.c","command":"cat")), OUTPUT("a", "1", "read", ), "```"},
+	    {JSON(CALL("1", "read", "path":["a.c"])), OUTPUT("a", "1", "read", ), "```"});
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct buf fence CLEANUP_BUF = BUF_INIT;
@@ -246,8 +237,7 @@ CASE(language_is_skipped_for_long_messages)
 	buf_adds(&calls, JSON(CALL("1", "read", "path":"a.c")));
 	for (int i = 0; i < 2000; i++)
 		buf_adds(&calls, JSON(,{"type":"toolCall","id":"2","name":"read","arguments":{"path":"a.c"}}));
-	fence_of(buf_cstr(&calls),
-	    MESSAGE("b", "a", "role":"toolResult","toolCallId":"1","toolName":"read","content":[SAY("x")]), &fence);
+	fence_of(buf_cstr(&calls), OUTPUT("a", "1", "read", ), &fence);
 	assert_string_equal(buf_cstr(&fence), "```");
 }
 
