@@ -6,7 +6,6 @@
 
 TREE is a mount, or a copy that --copy made. The entry with the result of a call is taken from the call's `result`.
 """
-import glob
 import json
 import os
 import re
@@ -15,6 +14,7 @@ from collections import Counter
 
 import stored
 from facts import cell, iso, one_line, when
+from session_lines import read_if_there as read
 
 FORMS = Counter()
 
@@ -212,14 +212,6 @@ def check_diff(path, text):
 
 
 # --- sessions -----------------------------------------------------------------------------------------------------------
-
-
-def read(path):
-    try:
-        with open(path, "rb") as f:
-            return f.read()
-    except FileNotFoundError:
-        return None
 
 
 def calls_of(entry):

@@ -20,15 +20,12 @@ import subprocess
 import sys
 import time
 
+from session_lines import check
 from waiting import await_
 
 LOOKS = 60  # each reads everything, so they take several times the second that is promised, and more on a busy machine
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 OLD = 1767225600  # 2026-01-01: long ago, so that the files seem idle
-
-
-def fail(what):
-    sys.exit(f"FAILED: {what}")
 
 
 # --- sessions ------------------------------------------------------------------------------
@@ -350,12 +347,9 @@ class Test:
         expected = {k for k in self.kinds if not k.endswith("/errors") and k != ".status"}
         missing = expected - self.seen
         still = expected - self.changed
-        if missing:
-            fail(f"no node of {sorted(missing)}")
-        if still:
-            fail(f"nothing ever changed in {sorted(still)}")
-        if self.wrong:
-            fail(f"{self.wrong} of {len(CHANGES)} changes with {' '.join(self.options) or 'no options'}")
+        check(not missing, f"no node of {sorted(missing)}")
+        check(not still, f"nothing ever changed in {sorted(still)}")
+        check(not self.wrong, f"{self.wrong} of {len(CHANGES)} changes with {' '.join(self.options) or 'no options'}")
         print(f"{len(CHANGES)} changes, {len(self.seen)} kinds of nodes")
 
 

@@ -16,6 +16,13 @@ def read(path):
         return f.read()
 
 
+def read_if_there(path):
+    try:
+        return read(path)
+    except FileNotFoundError:
+        return None
+
+
 def entry_id(i):
     return f"{0xA0000000 + i:08x}"
 

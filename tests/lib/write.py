@@ -23,30 +23,15 @@ import subprocess
 import sys
 import time
 
+from session_lines import check, read_if_there as read
+
 CONVERSATION = {"message", "custom_message", "compaction", "branch_summary"}
 VIEWS = ["tree.txt", "chat.md", "context.md", "context.json", "transcript.md", "title", "info.json", "labels.tsv", "name"]
 VIEWS += ["branches/current/" + v for v in ("chat.md", "context.md", "context.json", "transcript.md")]
 
 
-def fail(what):
-    sys.exit(f"FAILED: {what}")
-
-
-def check(condition, what):
-    if not condition:
-        fail(what)
-
-
 def same(expected, actual, what):
     check(expected == actual, f"{what}: expected {expected!r}, got {actual!r}")
-
-
-def read(path):
-    try:
-        with open(path, "rb") as f:
-            return f.read()
-    except FileNotFoundError:
-        return None
 
 
 def text(value):

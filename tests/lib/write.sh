@@ -20,7 +20,7 @@ write_mount() {
 wrote() { # WHAT [RECORD...]
 	local what=$1 out
 	shift
-	out=$("$python" -I "$WRITE_PY" wrote "$T/kept" "$file" "$s" "$SESSIONFS" "$T/src" "$@" 2>&1) ||
+	out=$("$python" -EsB "$WRITE_PY" wrote "$T/kept" "$file" "$s" "$SESSIONFS" "$T/src" "$@" 2>&1) ||
 		die "$what: ${out#FAILED: }"
 	rm -f "$T/shown"
 }
