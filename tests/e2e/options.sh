@@ -208,6 +208,7 @@ pid_t setsid(void)
 	const char *how = getenv("EARLY");
 	pid_t sid = (pid_t)syscall(SYS_setsid);
 	raise(strcmp(how, "kill") == 0 ? SIGKILL : strcmp(how, "crash") == 0 ? SIGSEGV : strcmp(how, "stop") == 0 ? SIGSTOP : strcmp(how, "end") == 0 ? SIGTERM : SIGCHLD);
+	unsetenv("LD_PRELOAD"); /* programs cannot load all of it */
 	if (strcmp(how, "unmount") == 0 && system("fusermount3 -uz \"$EARLY_MOUNT\"") != 0)
 		abort();
 	return sid;
