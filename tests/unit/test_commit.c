@@ -98,7 +98,7 @@ CASE_WITH(a_failing_read_is_an_error, set_up, tear_down)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	struct source_fixture *p = *state;
-	struct tree_handle *h;
+	struct tree_handle *h = NULL;
 	buf_addf(&text, HEADER USER("a", null, "hi") INFO("i", "a", "%070000d"), 1);
 	begin(p, buf_cstr(&text));
 	node_t dir = node_at(p, S), name = node_at(p, S "/name");
