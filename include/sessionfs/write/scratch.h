@@ -16,7 +16,7 @@ struct scratch;
 /* Ids here are numbers, never reused. The tree derives node ids from them. */
 struct scratch_attr {
 	uint64_t id;
-	node_t dir;
+	node_t dir;  /* scratch_home of the directory; ignored by scratch_setattr */
 	mode_t mode; /* type and permissions */
 	uid_t uid;
 	gid_t gid;
@@ -34,7 +34,7 @@ int scratch_create(struct scratch *sc, node_t dir, struct span name, mode_t mode
                    struct span bytes, bool replace, struct scratch_attr *ret);
 int scratch_lookup(struct scratch *sc, node_t dir, struct span name, struct scratch_attr *ret);
 int scratch_getattr(struct scratch *sc, uint64_t id, struct scratch_attr *ret);
-/* Sets mode, owner and times from `a`. */
+/* Sets mode, owner and times from `a`; not the rest. */
 int scratch_setattr(struct scratch *sc, uint64_t id, const struct scratch_attr *a);
 
 /* Returns the file after `id` in the directory (0: the first), in creation order. */
