@@ -36,6 +36,7 @@ struct option {
 	const char *standard;       /* the default, as a user writes it; NULL: zero, or of an ACTION, one is required */
 	const char *help;           /* NULL: not in the usage text */
 	const char *const *choices; /* the last one is NULL */
+	const char *without[2];     /* the names of options beside which it has no effect */
 };
 
 #define FIELD(f) .at = offsetof(struct opts, f)
@@ -87,13 +88,15 @@ static const struct option options[] = {
     {0, NULL, "cat", "PATH", ACTION, OF(CAT), .help = "print a file of the tree"},
     {0, NULL, "ls", "PATH", ACTION, OF(LS), .standard = "/", .help = "list a directory of the tree"},
     {0, NULL, "json", NULL, FLAG, OF(LS) | OF(SEARCH), FIELD(json), .help = "print JSON (with --ls, --search)"},
-    {0, NULL, "names", NULL, FLAG, OF(LS), FIELD(names), .help = "print names only (with --ls)"},
+    {0, NULL, "names", NULL, FLAG, OF(LS), FIELD(names), .help = "print names only (with --ls)", .without = {"json"}},
     {0, NULL, "tree", "PATH", ACTION, OF(TREE), .help = "list everything below a directory"},
     {0, NULL, "copy", "PATH", ACTION, OF(COPY), FIELD(to), .help = "write a part of the tree to DIR"},
     {0, NULL, "delete", NULL, FLAG, OF(COPY), FIELD(copy_deletes), .help = "remove other files (with --copy)"},
     {0, NULL, "search", "QUERY", ACTION, OF(SEARCH), .help = "print matching lines of all sessions"},
-    {0, NULL, "entries", NULL, FLAG, OF(SEARCH), FIELD(entries), .help = "print a row per entry (with --search)"},
-    {'m', NULL, NULL, "N", COUNT, OF(SEARCH), FIELD(lines), .standard = "3", .help = "lines per entry (with --search)"},
+    {0, NULL, "entries", NULL, FLAG, OF(SEARCH), FIELD(entries), .help = "print a row per entry (with --search)",
+     .without = {"json"}},
+    {'m', NULL, NULL, "N", COUNT, OF(SEARCH), FIELD(lines), .standard = "3", .help = "lines per entry (with --search)",
+     .without = {"json", "entries"}},
     {0, NULL, "limit", "N", COUNT, OF(SEARCH), FIELD(limit), .help = "max entries (with --search); 0: all"},
     {0, NULL, "root", "DIR", TEXT, OF(SEARCH), FIELD(root), .help = "prefix of each path (with --search)"},
     {0, NULL, "color", "WHEN", CHOICE, OF(CAT) | OF(SEARCH), FIELD(color), .choices = colors, .bare = "always",
@@ -441,6 +444,14 @@ static int opts_parse_words(struct opts_parser *p, int argc, char *const argv[])
 	return 0;
 }
 
+static bool opts_is_written(const struct opts_parser *p, const char *name)
+{
+	size_t i = 0;
+	while (!options[i].name || strcmp(options[i].name, name) != 0)
+		i++;
+	return p->written[i].n > 0;
+}
+
 /* An option that the action does not use must not be dropped: the user expects its effect. */
 static int opts_check_uses(struct opts_parser *p)
 {
@@ -451,6 +462,12 @@ static int opts_check_uses(struct opts_parser *p)
 			continue;
 		if (options[i].value == CLEAR && o->redact)
 			return opts_fail(p, p->written[i], "redact is read-only; leave out one of them");
+		for (size_t w = 0; w < 2 && options[i].without[w]; w++)
+			if (opts_is_written(p, options[i].without[w])) {
+				opts_fail(p, p->written[i], "has no effect with --");
+				buf_adds(p->why, options[i].without[w]);
+				return -EINVAL;
+			}
 		if (left & 1u << o->action)
 			continue;
 		opts_fail(p, p->written[i], "requires ");
@@ -465,8 +482,6 @@ static int opts_check_uses(struct opts_parser *p)
 		}
 		return -EINVAL;
 	}
-	if (o->names && o->json)
-		return opts_fail(p, SPAN_LIT("--names"), "requires --ls without --json");
 	if (!p->not_ours.n || o->action == OPTS_MOUNT)
 		return 0;
 	buf_adds(p->why, "-o ");

@@ -353,9 +353,10 @@ CASE(commands_have_options)
 	assert_int_equal(o.lines, 3);
 	assert_int_equal(o.limit, 0);
 	assert_null(o.root);
-	good(ARGS("sessionfs", "--search", "--entries", "x", "-m", "0", "--limit=5", "--root", "/pi"));
-	assert_true(o.entries);
+	good(ARGS("sessionfs", "--search", "x", "-m", "0"));
 	assert_int_equal(o.lines, 0);
+	good(ARGS("sessionfs", "--search", "--entries", "x", "--limit=5", "--root", "/pi"));
+	assert_true(o.entries);
 	assert_int_equal(o.limit, 5);
 	assert_string_equal(o.root, "/pi");
 }
@@ -406,7 +407,10 @@ CASE(wrong_options_are_refused)
 	bad(ARGS("sessionfs", "mnt", "--cache"), "--cache: requires a value, SIZE; see sessionfs --help");
 	bad(ARGS("sessionfs", "--cat", "--redact"), "--cat: requires a value, PATH; see sessionfs --help");
 	bad(ARGS("sessionfs", "/src", "--ls"), "/src: one PATH at a time; -S goes before a SOURCE");
-	bad(ARGS("sessionfs", "--names", "--json", "--ls", ""), "--names: requires --ls without --json");
+	bad(ARGS("sessionfs", "--names", "--json", "--ls", ""), "--names: has no effect with --json");
+	bad(ARGS("sessionfs", "--search=a", "--json", "--entries"), "--entries: has no effect with --json");
+	bad(ARGS("sessionfs", "--search=a", "-m1", "--json"), "-m1: has no effect with --json");
+	bad(ARGS("sessionfs", "--search=a", "-m1", "--entries"), "-m1: has no effect with --entries");
 	bad(ARGS("sessionfs", "--pick", "--check"), "--check: only one command at a time; see sessionfs --help");
 	bad(ARGS("sessionfs", "--ls", "a", "--cat", "b"), "--cat: only one command at a time; see sessionfs --help");
 	bad(ARGS("sessionfs", "--ls", "--cat", "a"), "--cat: only one command at a time; see sessionfs --help");
