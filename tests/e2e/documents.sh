@@ -70,7 +70,7 @@ fi
 [ "$1" != --session ] || [ "$PWD" = "$(head -n 1 "$file" | jq -r .cwd)" ] || exit 1
 own_watcher() { # other tests have some, too
 	local pid
-	for pid in $(pgrep -x -f 'sessionfs --events'); do grep -qzxF "HOME=$HOME" "/proc/$pid/environ" && echo "$pid" || :; done
+	for pid in $(pgrep -x -f 'sessionfs --events'); do grep -sqzxF "HOME=$HOME" "/proc/$pid/environ" && echo "$pid" || :; done
 }
 asleep=0
 for _ in {1..20}; do # some of them are not watched
