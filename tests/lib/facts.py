@@ -420,6 +420,8 @@ def make(to):
         **{f"--e--/{i}": ({"id": sid, "version": version, "timestamp": "2026-05-06T00:00:00.000Z"}, [used(id_, T1, {"input": n}) for id_, n in entries]) for i, (sid, version, entries) in enumerate([
             ("old", 1, [("1", 1), ("1", 2), ("1", 2)]), ("old", 1, [("2", 1), ("1", 2), ("1", 2), ("1", 3)]), ("another", 1, [("1", 1), ("1", 2)]),
         ])},
+        # In Newfoundland, a day begins within an hour of UTC.
+        "--b--/half hours": ({"timestamp": "2026-01-05T00:00:00.000Z"}, [used(str(m), f"2026-01-05T03:{m}:00Z", {"input": m}) for m in (29, 30)]),
         "--b--/same day": ({"timestamp": "2026-01-02T23:59:59.000Z"}, [used("1", "2026-01-02T12:00:00Z", {"input": 9007199254740992, "cost": {"total": 12345678.123456789}})]),
         "--b--/same time": ({"timestamp": "2026-01-02T23:59:59.000Z"}, [message("1", "2026-01-02T12:00:00Z", role="user", content=[{"type": "text", "text": " named "}]), {"type": "session_info", "id": "2", "name": " The name\nof it "}]),
         **{f"--c--/envelope{i}": ({"timestamp": "2026-04-01T00:00:00.000Z"}, [message("1", "2026-04-01T00:00:00Z", role="user", content=said)]) for i, said in enumerate([
