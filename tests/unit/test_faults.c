@@ -52,7 +52,7 @@ __typeof__(pread) *const sys_pread = failing_pread;
 static const char plain[] = AS_IS(HEADER USER("a", null, "hi")
     "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c1\",\"name\":\"bash\"}," PICTURE "]}}\n"
     MESSAGE("c", "b", "role":"toolResult","toolCallId":"c1") LABEL("d", "c", "a", "one") INFO("e", "d", "a name")
-    LABEL("f", "e", "c", "two") COMPACTION("k", "a", "none") "{bad\n" USER("\u0067", "gone", "hi") CUSTOM(7, "a"));
+    LABEL("f", "e", "c", "two") COMPACTION("k", "a", "none") "{bad\n" USER("\u0067", "gone", "hi") USER(7, "c", ""));
 static const char more[] = AS_IS(USER("\u0068", "\u0061", "\u0020") LABEL("i", "h", "\u0068", "three") "{bad\n");
 
 static const struct {

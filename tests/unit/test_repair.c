@@ -362,9 +362,10 @@ CASE(a_lost_header_is_made)
 	          SPAN_LIT(
 		      "{\"type\":\"session\",\"id\":\"x\\\"y\",\"timestamp\":\"T\",\"cwd\":\"/w\",\"version\":3}\n" A),
 	          "1: lost 61 bytes: not a whole entry\n1: made the header that was lost\n"},
-	         {SPAN_LIT("{\"type\":\"session\",\"id\":\"x\",\"cwd\":\"/w\n" A),
+	         {SPAN_LIT("{\"type\":\"session\",\"id\":\"x\",\"cwd\":\"/w\n{\"type\":\"session\",\"id\":\"y\",\n" A),
 	          SPAN_LIT("{\"type\":\"session\",\"id\":\"x\",\"version\":3}\n" A),
-	          "1: lost 36 bytes: not a whole entry\n1: made the header that was lost\n"},
+	          "1: lost 36 bytes: not a whole entry\n1: made the header that was lost\n"
+	          "2: lost 27 bytes: not a whole entry\n"},
 	         {SPAN_LIT("\0x { \"type\" : \"session\" , \"a\":{\"id\":\"y\"},\"version\":3\n" A),
 	          SPAN_LIT("{ \"type\" : \"session\" , \"a\":{\"id\":\"y\"},\"version\":3,\"id\":\"named\"}\n" A),
 	          "1: lost 51 bytes: not a whole entry\n1: dropped 1 NUL bytes\n"

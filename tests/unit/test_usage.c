@@ -7,14 +7,13 @@
 
 static struct usage sum_of(const char *usage)
 {
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 	struct buf text CLEANUP_BUF = BUF_INIT;
 	buf_addf(&text, HEADER MESSAGE("a", null, "role":"assistant","provider":"p","model":"m","content":[],"usage":%s), usage);
 	open_text(&f, buf_cstr(&text));
 	struct session_usage used = session_usage(f.s);
 	assert_int_equal(used.n_marks, 1);
 	assert_true(used.sum.cost == used.v[0].sum.cost);
-	fixture_release(&f);
 	return used.sum;
 }
 
@@ -58,19 +57,18 @@ CASE(tokens_can_be_negative)
 	assert_true(u.input == -5 && u.total == -3 && u.cost == 0);
 }
 
-CASE(results_have_separate_sums)
+SESSION_CASE(results_have_separate_sums)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	open_text(&f,
+	open_text(f,
 	    HEADER MESSAGE("a", null, "role":"assistant","provider":"p","model":"m","content":[],"usage":{"input":1})
 	    MESSAGE("a", null, "role":"toolResult","provider":"p","model":"m","content":[],"usage":{"input":2})
 	    MESSAGE("a", null, "role":"assistant","provider":"p","model":"m","content":[],"usage":{"input":4})
 	    MESSAGE("a", null, "role":"toolResult","provider":"p","model":"m","content":[],"usage":{"input":8}));
-	struct session_usage used = session_usage(f.s);
+	struct session_usage used = session_usage(f->s);
 	assert_int_equal(used.n, 2);
 	assert_true(used.v[0].sum.input == 5 && used.v[0].entries == 2);
 	assert_true(used.v[1].sum.input == 10 && used.v[1].entries == 2);
-	assert_int_equal(session_entry(f.s, used.v[1].record)->role, ROLE_TOOL_RESULT);
+	assert_int_equal(session_entry(f->s, used.v[1].record)->role, ROLE_TOOL_RESULT);
 	assert_true(used.sum.input == 15);
 }
 

@@ -46,13 +46,18 @@ FIXTURE_CASE(old_segments_change_with_new_lines)
 	static const struct {
 		const char *before, *after;
 		const char *has[VIEWS]; /* a text that each view has afterwards, or NULL */
-	} cases[] = ITEMS(
+	} cases[] =
+	    ITEMS(
 	    /* The last message has the same parent as before, but the path has a new beginning. */
 	    {HEADER USER("a", "z", "one") USER("b", "a", "two"), USER("z", null, "first") USER("c", "b", "three"),
 	     {"first", "first", "first", "first", "first"}},
 	    /* Another parent for a message that was a root. */
 	    {HEADER USER("a", null, "one") USER("b", "y", "two"), USER("y", "a", "between") USER("c", "b", "three"),
 	     {"between", "between", "between", "between", "between"}},
+	    /* The same with an edit, above an edit that counts already. */
+	    {HEADER USER("a", null, "one") USER("b", "z", "two") EDIT("e", "b", "b", {"content":"new"}),
+	     EDIT("z", "a", "a", {"content":"other"}) USER("c", "e", "three"),
+	     {"replaces a", "three", "three", "other", "other"}},
 	    /* A label of an old message. */
 	    {HEADER USER("a", null, "one") USER("b", "a", "two"), LABEL("l", "b", "a", "mark"),
 	     {"mark", "mark", "mark"}},
