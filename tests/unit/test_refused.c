@@ -99,7 +99,7 @@ CASE(refused_entries_are_problems)
 }
 
 /* The problems after each appended line. */
-CASE(problems_follow_the_leaf)
+SESSION_CASE(problems_follow_the_leaf)
 {
 	static const struct {
 		const char *line, *problems;
@@ -112,12 +112,11 @@ CASE(problems_follow_the_leaf)
 	    {ASSISTANT("b", "v", CALL("c", "bash", )), ""},
 	    {RESULT("s", "b", "c", SAY("rain")), ""},
 	    {RESULT("t", "s", "d", SAY("rain")), "9 " NO_CALL CURE("t")});
-	CLEANUP_FIXTURE struct fixture f;
 
-	open_text(&f, HEADER ROOT);
+	open_text(f, HEADER ROOT);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-		append_lines(&f, steps[i].line);
-		assert_reasons(f.s, steps[i].problems);
+		append_lines(f, steps[i].line);
+		assert_reasons(f->s, steps[i].problems);
 	}
 }
 
@@ -141,27 +140,25 @@ CASE(large_pictures_are_refused)
 }
 
 /* The last row says that there are more, wherever these are. */
-CASE(problems_have_a_limit)
+SESSION_CASE(problems_have_a_limit)
 {
 	enum { MANY = 1000000 };
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	CLEANUP_FIXTURE struct fixture f;
 
-	buf_adds(&text, HEADER USER("a", null, ""));
+	buf_adds(&text, HEADER USER("a", null, "") USER("b", "a", ""));
 	for (int i = 0; i < MANY; i++)
 		buf_adds(&text, "x\n");
-	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
-	assert_int_equal(session_problem_count(f.s), MANY + 1);
-	assert_int_equal(session_problem(f.s, 0).line, 3);
-	assert_int_equal(session_problem(f.s, MANY).line, MANY + 2);
-	assert_string_equal(session_problem(f.s, MANY).reason, "further problems are not listed");
+	assert_int_equal(open_bytes(f, text.p, text.n), 0);
+	assert_int_equal(session_problem_count(f->s), MANY + 1);
+	assert_int_equal(session_problem(f->s, 0).line, 4);
+	assert_int_equal(session_problem(f->s, MANY).line, MANY + 3);
+	assert_string_equal(session_problem(f->s, MANY).reason, "further problems are not listed");
 }
 
 /* Without ids in the file, no context edit can name an entry. */
-CASE(v1_has_no_cure)
+SESSION_CASE(v1_has_no_cure)
 {
-	CLEANUP_FIXTURE struct fixture f;
-	struct session *s = open_text(&f, HEADER_V1 LINE({"type":"message","message":{"role":"user","content":""}}));
+	struct session *s = open_text(f, HEADER_V1 LINE({"type":"message","message":{"role":"user","content":""}}));
 
 	assert_reasons(s, "2 " EMPTY "; ");
 }
