@@ -62,14 +62,9 @@ CASE(versions_are_compared_as_javascript_does)
 		bool linear, old_roles;
 	} cases[] = ITEMS(
 	    {JSON("x":0), 1, true, true},
-	    {JSON("version":null), 1, true, true},
-	    {JSON("version":1), 1, true, true},
 	    {JSON("version":"1"), 1, true, true},
-	    {JSON("version":true), 1, true, true},
-	    {JSON("version":false), 1, true, true},
 	    {JSON("version":""), 1, true, true},
 	    {JSON("version":2), 2, false, true},
-	    {JSON("version":" 2\n"), 2, false, true},
 	    {JSON("version":2.5), 2, false, true},
 	    {JSON("version":3), 3, false, false},
 	    {JSON("version":17), 17, false, false},
@@ -171,9 +166,10 @@ SESSION_CASE(irregular_lines_are_reported)
 
 SESSION_CASE(ids_are_exact)
 {
-	struct session *s = open_text(f,
+	struct session *s =
+	    open_text(f,
 	    HEADER CUSTOM("a/b", null) CUSTOM("\ud83d", "\u0061/b") CUSTOM("", "\ud83d") CUSTOM(7, "")
-	    CUSTOM("x\u0000y", 7.0));
+	    CUSTOM("x\u0000y", 7.0) CUSTOM(0, "x\u0000y") CUSTOM("z", -0.0));
 
 	assert_true(span_is(session_entry_id(s, 0), "a/b"));
 	assert_name(s, 0, "a%2Fb");
@@ -183,6 +179,8 @@ SESSION_CASE(ids_are_exact)
 	assert_name(s, 3, "7");
 	assert_true(span_eq(session_entry_id(s, 4), SPAN_LIT("x\0y")));
 	assert_path(s, 4, "3 4 ");
+	assert_path(s, 6, "6 ");
+	assert_int_equal(session_entry(s, 6)->parent, 5);
 	assert_int_equal(session_entry(s, 3)->parent, 2);
 	assert_int_equal(session_entry(s, 3)->flags & ENTRY_WALK_ENDS, ENTRY_WALK_ENDS);
 	struct json_value number = {JSON_NUMBER, false, SPAN_LIT("7e0")};
@@ -252,28 +250,20 @@ SESSION_CASE(long_ids_are_distinguished)
 	assert_int_equal(session_entry(s, 1)->parent, 3);
 	assert_int_equal(session_label_record(s, 3), 2);
 	assert_int_equal(session_label_record(s, 0), NO_ENTRY);
-	for (uint32_t i = 0; i < 4; i++) {
-		CLEANUP_BUF struct buf name = BUF_INIT;
-		session_entry_name(s, i, &name);
-		assert_int_equal(session_entry_by_name(s, buf_span(&name)), i);
-	}
 }
 
 /* Returns the size of an index of many entries whose ids, parents and label targets have n bytes. */
 static size_t memory_of_ids(size_t n)
 {
 	CLEANUP_BUF struct buf text = BUF_INIT;
-	struct fixture f;
+	CLEANUP_FIXTURE struct fixture f;
 
 	buf_adds(&text, HEADER);
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 500; i++)
 		buf_addf(&text, LINE({"type":"label","id":"%0*d","parentId":"%0*d","targetId":"%0*d"}), (int)n, i,
 		                     (int)n, i - 1000, (int)n, i - 1);
-	}
 	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
-	size_t memory = session_memory(f.s);
-	fixture_release(&f);
-	return memory;
+	return session_memory(f.s);
 }
 
 CASE(long_ids_use_constant_memory)
@@ -474,25 +464,18 @@ SESSION_CASE(compaction_first_kept_entry)
 	                   "6 the first entry that the compaction keeps is missing; ");
 }
 
-static uint64_t serial_at(const struct fixture *f)
-{
-	struct session *s;
-
-	assert_int_equal(session_open(&(struct source_path){NULL, f->path}, false, &s), 0);
-	uint64_t serial = session_serial(s);
-	session_close(s);
-	return serial;
-}
-
-/* Data derived from a dropped index must not be taken for data of the next one. */
+/* Data derived from a dropped index must not be taken for data of the next one, nor be continued. */
 SESSION_CASE(serials_differ_across_rebuilt_indexes)
 {
-	fixture_init(f);
-	append(f, HEADER, strlen(HEADER));
-	uint64_t first = serial_at(f);
-	assert_int_equal(serial_at(f), first);
-	append(f, USER("a", null, "hi"), strlen(USER("a", null, "hi")));
-	assert_int_not_equal(serial_at(f), first);
+	struct session *again, *s = open_text(f, HEADER);
+
+	for (int grown = 0; grown < 2; grown++) {
+		assert_int_equal(session_open(&(struct source_path){NULL, f->path}, false, &again), 0);
+		assert_int_equal(session_serial(again) != session_serial(s), grown);
+		assert_int_not_equal(session_relink_count(again), session_relink_count(s));
+		session_close(again);
+		append(f, USER("a", null, "hi"), strlen(USER("a", null, "hi")));
+	}
 }
 
 RUN_CASES(NULL, NULL)

@@ -305,14 +305,13 @@ CASE(random_files_match_model)
 }
 
 /* Lines of all lengths, in file order with some left out, and back and forth. */
-CASE(reader_and_load_agree)
+SESSION_CASE(reader_and_load_agree)
 {
 	uint64_t d = seed_of_run();
 	CLEANUP_BUF struct buf text = BUF_INIT;
 	CLEANUP_READER struct reader reader = READER_INIT;
 	CLEANUP_LINE struct line line = LINE_INIT;
 	struct record read, loaded;
-	CLEANUP_FIXTURE struct fixture f;
 
 	buf_adds(&text, HEADER);
 	for (unsigned i = 0; i < 400; i++) {
@@ -322,12 +321,12 @@ CASE(reader_and_load_agree)
 		text.n += n;
 		buf_adds(&text, roll(&d, 2) ? "\"}\n" : "\"}\r\n\n");
 	}
-	assert_int_equal(open_bytes(&f, text.p, text.n), 0);
+	assert_int_equal(open_bytes(f, text.p, text.n), 0);
 	for (uint32_t i = 0, k = 0; k < 2000; k++) {
 		i = roll(&d, 10) ? i + 1 + !roll(&d, 5) : roll(&d, 400);
-		i %= session_count(f.s);
-		assert_int_equal(session_load(f.s, i, &line, &loaded), 0);
-		assert_int_equal(session_read(f.s, i, &reader, &read), 0);
+		i %= session_count(f->s);
+		assert_int_equal(session_load(f->s, i, &line, &loaded), 0);
+		assert_int_equal(session_read(f->s, i, &reader, &read), 0);
 		assert_true(span_eq(loaded.line, read.line));
 	}
 }
@@ -341,9 +340,7 @@ static void assert_same_as_at_once(const struct session *s, const struct buf *te
 	describe(s, &grown);
 	describe(f.s, &at_once);
 	assert_true(session_last_active(s) == newest_said(f.s));
-	buf_addc(&grown, '\0');
-	buf_addc(&at_once, '\0');
-	assert_string_equal(grown.p, at_once.p);
+	assert_buf(&grown, buf_span(&at_once));
 }
 
 /* Appends all of text after its first line, in pieces of up to `most` bytes. */
