@@ -3,9 +3,8 @@
 #ifndef FIND_FIXTURE_H
 #define FIND_FIXTURE_H
 
-#include "../../src/find/query_impl.h"
+#include "../../src/find/match_impl.h"
 #include "sessionfs/base/fold.h"
-#include "sessionfs/find/match.h"
 #include "sessionfs/render/entry_text.h"
 
 #include <errno.h>
@@ -14,6 +13,26 @@ static inline ssize_t read_session_file(void *arg, void *p, size_t n, uint64_t o
 {
 	return session_pread(arg, p, n, off);
 }
+
+static inline struct matcher *matcher_of(struct span query)
+{
+	struct query *q = NULL;
+	struct matcher *m = NULL;
+
+	assert_int_equal(query_parse(query, 0, &q, NULL), 0);
+	assert_int_equal(matcher_open(q, &m), 0);
+	return m;
+}
+
+static inline void matcher_close_at(struct matcher **m)
+{
+	struct query *q = (struct query *)(*m)->q;
+
+	matcher_close(*m);
+	query_put(q);
+}
+#define CLEANUP_MATCHER CLEANUP(matcher_close_at)
+#define CLEANUP_FOUND CLEANUP(found_release)
 
 struct shown_lines {
 	struct span prefix;
@@ -89,19 +108,22 @@ static inline bool asks_words(const struct query *q)
 	return q->terms.v[0].kind == TERM_WORD && !q->terms.v[0].negated;
 }
 
+/* Of a struct cancel, whose argument is how many checks find nothing. */
+static inline bool count_down(void *arg)
+{
+	return --*(int *)arg < 0;
+}
+
 /* Appends the number of each entry that the matcher finds. Checks that its lines have as many bytes as it reports, and
  * that it has a line if one of the words occurs. */
 static inline void match_all(const struct session *s, struct span text, struct buf *out)
 {
 	struct match_file file = {read_session_file, (void *)s};
-	struct found_list found = {.project = "", .stem = ""};
-	struct query *q = NULL;
-	struct matcher *m = NULL;
+	CLEANUP_FOUND struct found_list found = {.project = "", .stem = ""};
+	CLEANUP_MATCHER struct matcher *m = matcher_of(text);
 	uint32_t next = 0;
 	uint64_t at = 0;
 
-	assert_int_equal(query_parse(text, 0, &q, NULL), 0);
-	assert_int_equal(matcher_open(q, &m), 0);
 	int may = match_next_candidate(m, &file, session_format(s)->has_ids, 0, NULL, &at);
 	assert_true(may >= 0);
 	assert_int_equal(match_session(m, s, 0, SIZE_MAX, &found, &next, NULL), 0);
@@ -110,26 +132,19 @@ static inline void match_all(const struct session *s, struct span text, struct b
 		assert_true(may == 1 && match_entry_at(s, at) <= found.v[0].entry);
 	for (size_t i = 0; i < found.n; i++) {
 		struct found begin = found_entry_begin(&found, i);
-		assert_true(found.v[i].lines > begin.lines || !asks_words(q));
+		assert_true(found.v[i].lines > begin.lines || !asks_words(m->q));
 		assert_true(found.v[i].ends[FOUND_ROWS] > begin.ends[FOUND_ROWS]);
 		buf_addf(out, "%u ", found.v[i].entry);
 	}
-	found_release(&found);
-	matcher_close(m);
-	query_put(q);
 }
 
-/* The lines of hits.txt for one entry. */
+/* The lines of hits.txt for one entry, however many it has with one of the words. */
 static inline void lines_of(const struct session *s, const char *query, uint32_t entry, struct buf *out)
 {
-	struct query *q = NULL;
-	struct matcher *m = NULL;
+	CLEANUP_MATCHER struct matcher *m = matcher_of(span_of(query));
 
-	assert_int_equal(query_parse(span_of(query), 0, &q, NULL), 0);
-	assert_int_equal(matcher_open(q, &m), 0);
 	assert_int_equal(match_lines(m, s, entry, SPAN_LIT("P/"), out), 0);
-	matcher_close(m);
-	query_put(q);
+	assert_true(m->lines.cap <= 4 * HIT_LINES);
 }
 
 #endif

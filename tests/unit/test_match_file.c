@@ -3,6 +3,7 @@
 #include "cases.h"
 #include "session_fixture.h"
 #include "find_fixture.h"
+#include "sessionfs/base/cancel.h"
 
 static ssize_t read_span(void *arg, void *p, size_t n, uint64_t off)
 {
@@ -29,20 +30,10 @@ CASE(joined_strings_can_match)
 	struct match_file file = {read_span, &line};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct query *q;
-		struct matcher *m;
-		assert_int_equal(query_parse(span_of(cases[i].query), 0, &q, NULL), 0);
-		assert_int_equal(matcher_open(q, &m), 0);
+		CLEANUP_MATCHER struct matcher *m = matcher_of(span_of(cases[i].query));
 		print_message("%s\n", cases[i].query);
 		assert_int_equal(match_next_candidate(m, &file, true, 0, NULL, NULL), cases[i].want);
-		matcher_close(m);
-		query_put(q);
 	}
-}
-
-static ssize_t fail_to_read(void *arg, void *p, size_t n, uint64_t off)
-{
-	return -EIO;
 }
 
 /* A file with this text, and text without words up to its size. */
@@ -70,13 +61,10 @@ CASE(words_of_a_file_are_counted)
 {
 	struct long_file long_file = {SPAN_LIT("{\"a\":\"xylem\"}\n"), 300000, -EIO};
 	struct match_file file = {read_long_file, &long_file};
-	struct matcher *m = NULL;
-	struct query *q = NULL;
+	CLEANUP_MATCHER struct matcher *m = matcher_of(SPAN_LIT("red xylem in:session role:nobody"));
 	size_t words = 0;
 	uint64_t at = 1;
 
-	assert_int_equal(query_parse(SPAN_LIT("red xylem in:session role:nobody"), 0, &q, NULL), 0);
-	assert_int_equal(matcher_open(q, &m), 0);
 	/* After an error nothing is known of the second word. */
 	assert_int_equal(match_next_candidate(m, &file, true, 0, &words, &at), -EIO);
 	assert_int_equal(words, 0);
@@ -89,21 +77,21 @@ CASE(words_of_a_file_are_counted)
 	assert_int_equal(match_next_candidate(m, &file, true, 0, &words, &at), 1);
 	assert_int_equal(words, 2);
 	assert_int_equal(at, 0);
-	matcher_close(m);
-	query_put(q);
 }
 
-CASE(read_errors_are_returned)
+/* A read that fails, and an interrupt, end the scan. */
+CASE(errors_end_a_scan)
 {
-	struct match_file file = {fail_to_read, NULL};
-	struct query *q = NULL;
-	struct matcher *m = NULL;
+	struct long_file long_file = {SPAN_LIT(""), 300000, -EIO};
+	struct match_file file = {read_long_file, &long_file};
+	const struct cancel cancel = {.is_cancelled = count_down, .arg = &(int){0}};
+	CLEANUP_MATCHER struct matcher *m = matcher_of(SPAN_LIT("x"));
 
-	assert_int_equal(query_parse(SPAN_LIT("x"), 0, &q, NULL), 0);
-	assert_int_equal(matcher_open(q, &m), 0);
 	assert_int_equal(match_next_candidate(m, &file, true, 0, NULL, NULL), -EIO);
-	matcher_close(m);
-	query_put(q);
+	cancel_set(&cancel);
+	int rc = match_next_candidate(m, &file, true, 0, NULL, NULL);
+	cancel_set(NULL);
+	assert_int_equal(rc, -EINTR);
 }
 
 RUN_CASES(NULL, NULL)

@@ -93,16 +93,13 @@ CASE(calls_of_long_message_are_read_once)
 /* A matching entry is read once more, for its lines. */
 CASE(search_rereads_matching_lines_only)
 {
-	struct found_list found = {.project = "", .stem = ""};
+	CLEANUP_FOUND struct found_list found = {.project = "", .stem = ""};
+	CLEANUP_MATCHER struct matcher *m = matcher_of(SPAN_LIT("fix"));
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct query *q;
-	struct matcher *m;
 	CLEANUP_OPENED struct fixture f;
 	uint32_t next = 0;
 
 	fixture_open(&f, lines, sizeof lines - 1);
-	assert_int_equal(query_parse(SPAN_LIT("fix"), 0, &q, NULL), 0);
-	assert_int_equal(matcher_open(q, &m), 0);
 	reads = 0;
 	assert_int_equal(match_session(m, f.s, 0, SIZE_MAX, &found, &next, NULL), 0);
 	assert_int_equal(found.n, 2);
@@ -110,9 +107,6 @@ CASE(search_rereads_matching_lines_only)
 	for (size_t i = 0; i < found.n; i++)
 		assert_int_equal(match_lines(m, f.s, found.v[i].entry, SPAN_LIT(""), &out), 0);
 	assert_int_equal(reads, 4);
-	found_release(&found);
-	matcher_close(m);
-	query_put(q);
 }
 
 RUN_CASES(NULL, NULL)
