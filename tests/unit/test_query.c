@@ -114,73 +114,34 @@ CASE(equal_queries_have_equal_terms)
 		assert_false(is_equal(others[i][0], others[i][1]));
 }
 
+static void assert_invalid(const char *text)
+{
+	struct query *q = NULL;
+	if (query_parse(span_of(text), NOW, &q, NULL) != -EINVAL)
+		fail_msg("`%s` parses", text);
+	assert_null(q);
+}
+
 CASE(invalid_queries_are_refused)
 {
 	static const char *const rows[] = {
-	    " ",
-	    "\"",
-	    "a \"b",
-	    "\"\"",
-	    "-\"\"",
-	    "a\"b",
-	    "\"a\"\"b\"",
-	    "a - b",
-	    "x -",
-	    "-\"",
-	    "role:",
-	    "-role:",
-	    "type: x",
-	    "role:\"\"",
-	    "role:a\"b\"",
-	    "x:\"y\"",
-	    "is:",
-	    "is:errors",
-	    "state:",
-	    "file:",
-	    "model:",
-	    "after:",
-	    "after:d",
-	    "after:7",
-	    "after:x7d",
-	    "after:-1d",
-	    "after:7dd",
-	    "before:tomorrow",
-	    "after:w",
-	    "after:2m",
-	    "after:-1w",
-	    "after:999999w",
-	    "after:2026-1",
-	    "after:2026-13",
-	    "after:2026-00",
-	    "after:2026/02",
-	    "after:2026-02-",
-	    "in:",
-	    "x in:sessions",
-	    "x in:\"session x\"",
-	    "after:2026",
-	    "after:2026-2-3",
-	    "after:2026-02-30",
-	    "after:2026-13-01",
-	    "after:2026-00-01",
-	    "after:2026-01-00",
-	    "after:2026-01-01T00",
-	    "after:2025-02-29",
-	    "after:999999d",
-	    "after:99999999999999999999d",
-	    "-after:7days",
-	    "word:",
-	    "what:",
-	    "what:text",
-	    "-what:said",
-	    "|",
+	    " ",         "-\"\"",       "a\"b",    "\"a\"\"b\"",         "a - b",     "-\"", "-role:",
+	    "role:\"\"", "role:a\"b\"", "x:\"y\"", "x in:\"session x\"", "what:text", "|",
 	};
+	char text[64];
+	char days[] =
+	    "d 7 x7d -1d 7dd tomorrow w 2m -1w 999999w 2026-1 2026-13 2026-00 2026/02 2026-02- 2026 2026-2-3 "
+	    "2026-02-30 2026-13-01 2026-00-01 2026-01-00 2026-01-01T00 2025-02-29 999999d 99999999999999999999d";
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct query *q = NULL;
-		if (query_parse(span_of(rows[i]), NOW, &q, NULL) != -EINVAL)
-			fail_msg("`%s` parses", rows[i]);
-		assert_null(q);
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_invalid(rows[i]);
+	for (const char *day = strtok(days, " "); day; day = strtok(NULL, " ")) {
+		snprintf(text, sizeof text, "after:%s", day);
+		assert_invalid(text);
 	}
+	/* A filter without a value. */
+	for (size_t k = TERM_WHOLE; query_filters[k].name; k++)
+		assert_invalid(query_filters[k].name);
 }
 
 /* They stay words, even if they are similar to a filter. */
@@ -255,8 +216,29 @@ CASE(days_begin_at_local_midnight)
 	assert_true(span_is(q->terms.v[0].text, "2026-03-11"));
 	assert_current(q, INT64_C(1773223200000));
 	query_put(q);
-	assert_int_equal(setenv("TZ", "UTC", 1), 0);
-	tzset();
+	in_utc(NULL);
+}
+
+/* After a day of 23 or 25 hours, without a midnight, and with two. */
+CASE(days_begin_where_clocks_change)
+{
+	static const struct {
+		const char *zone, *query;
+		int64_t begin;
+	} rows[] = {
+	    {"CET-1CEST,M3.5.0,M10.5.0/3", "after:2026-03-30", INT64_C(1774821600000)},
+	    {"CET-1CEST,M3.5.0,M10.5.0/3", "after:2026-10-26", INT64_C(1792969200000)},
+	    {"AST4ADT,M3.2.0/0,M11.1.0/0", "after:2026-03-08", INT64_C(1772942400000)},
+	    {"AST4ADT,M3.2.0/0,M11.1.0/0", "after:2026-11-01", INT64_C(1793505600000)},
+	};
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_int_equal(setenv("TZ", rows[i].zone, 1), 0);
+		tzset();
+		struct query *q = query_of(rows[i].query);
+		assert_int_equal(q->terms.v[0].day, rows[i].begin);
+		query_put(q);
+	}
+	in_utc(NULL);
 }
 
 CASE(terms_are_limited)
