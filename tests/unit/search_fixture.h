@@ -62,9 +62,8 @@ static inline const char *lines_of(const struct answer *a, struct buf *out)
 static inline void expect(struct finder *f, const char *query, const char *lines)
 {
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	const struct answer *a = ask(f, query);
+	const struct answer *a CLEANUP_ANSWER = ask(f, query);
 	assert_string_equal(lines_of(a, &text), lines);
-	answer_put(a);
 }
 
 /* After a change. */
@@ -77,7 +76,6 @@ static inline void expect_later(struct finder *f, const char *query, const char 
 static inline void three_sessions_within(struct finder *f, struct source_fixture *p, size_t cache)
 {
 	f->p = p;
-	make_dir(f->p, "p");
 	put(f->p, "p/a.jsonl",
 	    HEADER_OF("a", "/") USER_MS("1", null, 1000, "red one") USER_MS("2", null, 2000, "blue"));
 	put(f->p, "p/b.jsonl", HEADER_OF("b", "/") USER_MS("1", null, 9000, "Red two"));

@@ -63,9 +63,8 @@ FIXTURE_CASE(readers_keep_the_old_answer)
  * when earlier ones are removed. */
 FIXTURE_CASE(full_answer_is_refilled)
 {
-	struct finder f CLEANUP_FINDER;
+	struct finder f CLEANUP_FINDER = {.p = p};
 	struct buf text CLEANUP_BUF = BUF_INIT;
-	f.p = p;
 	put_many(&f, "p/a.jsonl", "a", "9000", 333, 3);
 	put_many(&f, "p/b.jsonl", "b", "8000", 900, 11);
 	put_many(&f, "p/c.jsonl", "c", "7000", 8000, 2);

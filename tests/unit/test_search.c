@@ -12,19 +12,15 @@
 /* With hardly any memory nothing is cached, and the answers are the same. */
 FIXTURE_CASE(tiny_budget_gives_equal_answers)
 {
-	CLEANUP_FINDER struct finder f;
-	f.p = p;
-	make_dir(f.p, "p");
+	CLEANUP_FINDER struct finder f = {.p = p};
 	put_many(&f, "p/a.jsonl", "a", "9000", 300, 3);
 	put_many(&f, "p/b.jsonl", "b", "8000", 9, 1100);
 	finder_open(&f, 4096);
 	for (int i = 0; i < 3; i++) {
-		const struct answer *a = ask(&f, "red"), *b = ask(&f, "red -entry");
+		const struct answer *a CLEANUP_ANSWER = ask(&f, "red"), *b CLEANUP_ANSWER = ask(&f, "red -entry");
 		assert_int_equal(count_lines(a), 300 * 3 + 9 * 3);
 		assert_int_equal(count_lines(b), 300 * 3 + 9 * 3);
 		assert_int_equal(answer_size(a, FOUND_HITS), answer_size(b, FOUND_HITS));
-		answer_put(a);
-		answer_put(b);
 	}
 }
 
@@ -32,9 +28,7 @@ FIXTURE_CASE(tiny_budget_gives_equal_answers)
 FIXTURE_CASE(session_rows_count_in_budget)
 {
 	enum { SESSIONS = 300, LEAST = 8 * sizeof(void *) };
-	CLEANUP_FINDER struct finder f;
-	f.p = p;
-	make_dir(f.p, "p");
+	CLEANUP_FINDER struct finder f = {.p = p};
 	for (int i = 0; i < SESSIONS; i++) {
 		char file[32], id[32];
 		snprintf(file, sizeof file, "p/%d.jsonl", i);
@@ -52,10 +46,8 @@ FIXTURE_CASE(session_rows_count_in_budget)
 FIXTURE_CASE(queries_are_counted)
 {
 	enum { QUERIES = 800 };
-	CLEANUP_FINDER struct finder f;
+	CLEANUP_FINDER struct finder f = {.p = p};
 	char text[32];
-	f.p = p;
-	make_dir(f.p, "p");
 	put_many(&f, "p/a.jsonl", "a", "9000", 3, 1);
 	finder_open(&f, 64 << 20);
 	answer_put(ask(&f, "red"));
@@ -103,28 +95,24 @@ FIXTURE_CASE(least_recent_answer_is_evicted)
 FIXTURE_CASE(evicted_answers_take_their_queries)
 {
 	enum { QUERIES = 300 };
-	CLEANUP_FINDER struct finder f;
+	CLEANUP_FINDER struct finder f = {.p = p};
 	size_t parsed = 0, known = 0;
-	f.p = p;
-	make_dir(f.p, "p");
 	put_many(&f, "p/a.jsonl", "a", "9000", 1, 1);
 	finder_open(&f, 4096);
 	for (int i = 0; i < QUERIES; i++) {
 		char text[32];
 		snprintf(text, sizeof text, "red -other%d", i);
 		searches_lookup_count(f.s, number_of(&f, text), 1, 0);
-		const struct answer *a = ask(&f, text);
+		const struct answer *a CLEANUP_ANSWER = ask(&f, text);
 		assert_int_equal(answer_count(a), 1);
-		answer_put(a);
 	}
 	for (size_t i = 0; i < SEARCH_QUERIES; i++)
 		for (const struct search *a = f.s->cells[i]; a; a = a->next, known++)
 			parsed += a->query != NULL;
 	assert_int_equal(known, QUERIES);
 	assert_true(parsed < 10);
-	const struct answer *again = ask(&f, "red -other0");
+	const struct answer *again CLEANUP_ANSWER = ask(&f, "red -other0");
 	assert_int_equal(answer_count(again), 1);
-	answer_put(again);
 }
 
 FIXTURE_CASE(test_numbers)
@@ -228,15 +216,19 @@ void __wrap_lock_release(struct lock *l)
 	pthread_join(thread, NULL);
 }
 
-/* Every request gets an answer, wherever midnight passes. */
+/* Every request gets an answer of its day, wherever midnight passes. */
 FIXTURE_CASE(midnight_renews_relative_dates)
 {
 	CLEANUP_FINDER struct finder f;
 	three_sessions(&f, p);
+	put(p, "p/new.jsonl", HEADER_OF("new", "/") UNTIMED("1", null, "role":"user","content":"red"));
+	expect(&f, SINCE, "projects/p/new/entries/1/text.md:1:red\n");
+	let_pass(CLOCK_REALTIME, 3 * DAY_MS);
+	expect(&f, SINCE, "");
 	midnight = &f;
 	for (unsigned i = 0; i < 32; i++) {
-		const struct answer *a = ask(&f, SINCE);
-		answer_put(a);
+		const struct answer *a;
+		answer_put(ask(&f, SINCE));
 		/* The answer is cached, or must be computed again. */
 		let_pass(CLOCK_REALTIME, i % 2 * DAY_MS);
 		uint64_t number = number_of(&f, SINCE);
@@ -252,10 +244,9 @@ FIXTURE_CASE(midnight_renews_relative_dates)
 static void assert_hints(struct finder *f, const char *query, const char *want)
 {
 	CLEANUP_BUF struct buf out = BUF_INIT;
-	const struct answer *a = ask(f, query);
+	const struct answer *a CLEANUP_ANSWER = ask(f, query);
 	assert_int_equal(answer_add_hints(f->s, a, &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
-	answer_put(a);
 }
 
 FIXTURE_CASE(answers_without_entries_have_hints)
