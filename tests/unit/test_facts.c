@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* facts: immutable lists of all sessions, which read only changed ones again; and their days. */
 #include "cases.h"
+
+#include "../../src/find/facts.c"
+
+#include "closed_path.h"
 #include "facts_fixture.h"
-#include "sessionfs/base/cancel.h"
-#include "sessionfs/base/sys.h"
 #include "sessionfs/base/date.h"
-#include "sessionfs/base/limits.h"
 #include "sessionfs/find/tables.h"
 
-#include <linux/openat2.h>
 #include <math.h>
-#include <stdatomic.h>
-#include <sys/syscall.h>
 
 #define USED(id, time)                                                                                                 \
 	MESSAGE_AT(id, null, time, "role":"assistant","provider":"p","model":"m","content":[], \
@@ -37,14 +35,6 @@ static ssize_t counted_pread(int fd, void *p, size_t n, off_t off)
 
 __typeof__(pread) *const sys_pread = counted_pread;
 
-static const char *closed_dir; /* cannot be opened */
-
-int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
-{
-	errno = EHOSTDOWN;
-	return closed_dir && strcmp(path, closed_dir) == 0 ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
-}
-
 static uint64_t later_ns;
 
 __typeof__(budget_clock) __real_budget_clock, __wrap_budget_clock;
@@ -56,7 +46,7 @@ uint64_t __wrap_budget_clock(void)
 
 __typeof__(cached_facts_read) __real_cached_facts_read, __wrap_cached_facts_read;
 
-static _Atomic unsigned makes;
+static _Atomic unsigned makes, fail_make; /* fail_make: the call that fails */
 
 /* One session is replaced whenever its facts are read. */
 static struct source_fixture *storm;
@@ -65,7 +55,8 @@ int __wrap_cached_facts_read(struct catalog *c, uint32_t slot, const struct cach
                              struct duplicate_table *d, bool usage_only, struct pool *pool, struct cached_facts **ret)
 {
 	struct slot_info info;
-	atomic_fetch_add(&makes, 1);
+	if (atomic_fetch_add(&makes, 1) + 1 == atomic_load(&fail_make))
+		return -EIO;
 	if (storm && catalog_slot(c, slot, &info) == 0 && strcmp(info.file, "--a--/old.jsonl") == 0)
 		replace(storm, info.file, OLD);
 	return __real_cached_facts_read(c, slot, before, d, usage_only, pool, ret);
@@ -165,7 +156,7 @@ FIXTURE_CASE(list_that_lacks_a_directory_is_reused)
 	put_three(p);
 	put(p, "--b--/other.jsonl", HEADER_AT("other", "2026-01-03T10:00:00.000Z"));
 	put(p, "--a--/fork.jsonl", FORK("fork", "/x/other.jsonl"));
-	closed_dir = "--b--";
+	closed_path = "--b--";
 	struct facts *f CLEANUP_FACTS = open_facts(p);
 	const struct fact_list *list = all(f);
 	assert_list(list, 4, -EHOSTDOWN);
@@ -176,16 +167,16 @@ FIXTURE_CASE(list_that_lacks_a_directory_is_reused)
 		assert_int_equal(catalog_serial(p->c), list->serial);
 		wait_stale();
 	}
-	closed_dir = NULL;
+	closed_path = NULL;
 	wait_stale();
 	const struct fact_list *next CLEANUP_LIST = all(f);
 	assert_list(next, 5, 0);
 	facts_release(list);
-	closed_dir = "--b--";
+	closed_path = "--b--";
 	wait_stale();
 	list = all(f); /* it was known, and the file itself can be read */
 	assert_list(list, 5, -EHOSTDOWN);
-	closed_dir = NULL;
+	closed_path = NULL;
 	facts_release(list);
 }
 
@@ -227,19 +218,26 @@ static void add_used(int i, int models, struct buf *out)
 	buf_adds(out, "}}}\n");
 }
 
-static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
+/* Returns the size of the file. */
+static size_t put_used(struct source_fixture *p, int models)
 {
-	struct buf text CLEANUP_BUF = BUF_INIT, info CLEANUP_BUF = BUF_INIT;
+	struct buf text CLEANUP_BUF = BUF_INIT;
 	buf_adds(&text, HEADER_AT("used", "2026-01-01T10:00:00.000Z"));
 	for (int i = 0; i < ENTRIES; i++)
 		add_used(i, models, &text);
-	buf_addc(&text, '\0');
-	put(p, "used.jsonl", text.p);
+	put(p, "used.jsonl", buf_cstr(&text));
+	return text.n;
+}
+
+static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
+{
+	struct buf info CLEANUP_BUF = BUF_INIT;
+	size_t size = put_used(p, models);
 	struct facts *f CLEANUP_FACTS = open_facts(p);
 	atomic_store(&bytes, 0);
 	const struct fact_list *list CLEANUP_LIST = all(f);
 	if (is_usual)
-		assert_in_range(atomic_load(&bytes), text.n - 1, text.n + text.n / 4);
+		assert_in_range(atomic_load(&bytes), size, size + size / 4);
 	const struct session_facts *of = list->v[0].facts;
 	assert_int_equal(of->n_usage, 4 * models);
 	assert_true(of->usage.total == 3 * ENTRIES && of->usage.cost == ENTRIES / 4);
@@ -259,7 +257,7 @@ static void sum_with_models(struct source_fixture *p, int models, bool is_usual)
 	assert_int_equal(catalog_session_get(p->c, list->v[0].slot, &s), 0);
 	atomic_store(&bytes, 0);
 	assert_int_equal(render_info_json(s, "used.jsonl", NULL, &info), 0);
-	assert_true(!is_usual || atomic_load(&bytes) < text.n / 4);
+	assert_true(!is_usual || atomic_load(&bytes) < size / 4);
 	buf_addc(&info, '\0');
 	assert_non_null(strstr(info.p, JSON("totalTokens": 9000,)));
 	assert_non_null(strstr(info.p, JSON("assistant": 3000)));
@@ -340,12 +338,10 @@ FIXTURE_CASE(results_count_for_subagents)
 	struct facts *f CLEANUP_FACTS = open_facts(p);
 	for (int with = 0; with < 3; with++) {
 		bool has = with == 1;
-		if (has) {
-			make_dir(p, "--a--/s");
+		if (has)
 			put(p, "--a--/s/sub.jsonl", FORK("sub", "s.jsonl") USED("2", AT));
-		} else if (with) {
+		else if (with)
 			assert_int_equal(unlink(at(p, "--a--/s/sub.jsonl")), 0);
-		}
 		wait_stale();
 		const struct fact_list *list CLEANUP_LIST = all(f);
 		const struct fact *s = find(list, "--a--/s.jsonl"), *fork = find(list, "--a--/fork.jsonl");
@@ -403,8 +399,6 @@ FIXTURE_CASE(subagents_are_summed)
 	append(p, "--a--/s/x/y.jsonl", USED("5", AT));
 	assert_true(assert_sum(f, s, 49, 6) != first);
 
-	wait_stale();
-	const struct fact_list *list CLEANUP_LIST = all(f);
 	static const struct {
 		const char *file;
 		double cost, with;
@@ -412,13 +406,24 @@ FIXTURE_CASE(subagents_are_summed)
 	            {"--a--/s/x.jsonl", 7.2, 7.3},
 	            {"--a--/s/x/y.jsonl", 7.2, 7.2},
 	            {"--a--/older.jsonl", 0.1, 0.1}};
-	for (size_t i = 0; i < COUNT(want); i++) {
-		const struct fact *fact = find(list, want[i].file);
-		assert_true(fabs(fact->facts->usage.cost - want[i].cost) < 1e-9);
-		assert_true(fabs(fact->cost_with_subagents - want[i].with) < 1e-9);
-		assert_int_equal(fact->has_subagents, i < 2);
+	wait_stale();
+	/* Whichever reading fails, also for a sum, the list has these costs or the error. */
+	for (unsigned nth = 0, done = 0; !done; nth++) {
+		struct facts *g CLEANUP_FACTS = open_facts(p);
+		atomic_store(&makes, 0);
+		atomic_store(&fail_make, nth);
+		const struct fact_list *list CLEANUP_LIST = all(g);
+		atomic_store(&fail_make, 0);
+		done = nth > atomic_load(&makes);
+		for (size_t i = 0; i < COUNT(want) && !list->error; i++) {
+			const struct fact *fact = find(list, want[i].file);
+			assert_true(fabs(fact->facts->usage.cost - want[i].cost) < 1e-9);
+			assert_true(fabs(fact->cost_with_subagents - want[i].with) < 1e-9);
+			assert_int_equal(fact->has_subagents, i < 2);
+			assert_true(i > 0 || fact->counted.total == 0);
+		}
+		assert_true(!done || !list->error);
 	}
-	assert_true(find(list, "--a--/s.jsonl")->counted.total == 0);
 }
 
 static bool count_down(void *arg)
@@ -448,20 +453,29 @@ FIXTURE_CASE(interrupted_refresh_keeps_progress)
 	facts_release(list);
 }
 
-/* But not while they are in use: each request would read all sessions again. */
+/* But not while they are in use: each request would read all sessions again. The table of shared entries counts, and
+ * goes with them. */
 FIXTURE_CASE(unused_facts_are_evicted)
 {
+	struct buf out CLEANUP_BUF = BUF_INIT;
 	put_three(p);
+	put_used(p, 3);
 	open_within(p, 1024);
 	struct facts *f CLEANUP_FACTS = open_facts(p);
 	const struct fact_list *list CLEANUP_LIST = all(f), *same CLEANUP_LIST = all(f);
 	assert_ptr_equal(list, same);
+	assert_true(f->client.used >= ENTRIES * (sizeof *f->duplicates.cells + sizeof *f->newest->cached[0]->marks));
+	/* Indexes are evicted: the table of problems reads no session without one again. */
+	unsigned before = reads;
+	assert_int_equal(table_problems(list, &out), 0);
+	assert_int_equal(reads, before);
 	later_ns = UINT64_C(3600) * 1000000000;
 	budget_enforce(&p->budget);
+	assert_int_equal(f->client.used + duplicates_memory(&f->duplicates), 0);
 	const struct fact_list *again CLEANUP_LIST = all(f);
 	later_ns = 0;
 	assert_ptr_not_equal(list, again);
-	assert_int_equal(again->n, 3);
+	assert_int_equal(again->n, 4);
 }
 
 /* --- days ---------------------------------------------------------------------------- */
@@ -529,24 +543,30 @@ FIXTURE_CASE(unused_facts_are_limited)
 	assert_in_range(makes - before, CHANGES + LIMIT(0, 5), CHANGES + LIMIT(0, CHANGES / 3));
 }
 
-/* A control character other than TAB, newline and backslash is a space, in any text. */
+/* A control character other than TAB, newline and backslash is a space, in any text. Names are escaped. */
 FIXTURE_CASE(control_characters_in_cells_become_spaces)
 {
 #define ODD "\\t\\n\\\\\\r\\u0000\\u001b\\u0007\\u007f\\u0085\\u2028."
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	put(p, "a/s.jsonl",
+	put(p, "a\\b/t\\.jsonl", FORK("t", "s.jsonl") "torn\n");
+	put(p, "a\\b/s.jsonl",
 	    "{\"type\":\"session\",\"version\":3,\"id\":\"i" ODD "\",\"timestamp\":\"2026-01-01T10:00:00.000Z\"}\n"
 	    "{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"timestamp\":\"2026-01-01T10:00:00.000Z\",\"message\":{\"role\":\"assistant\",\"provider\":\"p" ODD "\",\"model\":\"m" ODD "\",\"content\":\"t\\u0085t\\\\\",\"usage\":{\"input\":1}}}\n");
 	struct facts *f CLEANUP_FACTS = open_facts(p);
 	const struct fact_list *list CLEANUP_LIST = all(f);
 	assert_int_equal(table_sessions(list, &out), 0);
-	const char *row = strchr(buf_cstr(&out), '\n') + 1;
 #define SHOWN "\\t\\n\\\\ \u2400     ."
-	assert_memory_equal(row, "i" SHOWN "\ta\ts\t", strlen("i" SHOWN "\ta\ts\t"));
+	const char *row = strstr(buf_cstr(&out), "\ni" SHOWN "\ta\\\\b\ts\t");
+	assert_non_null(row);
+	assert_non_null(strstr(buf_cstr(&out), "\nt\ta\\\\b\tt\\\\\t"));
+	assert_non_null(strstr(buf_cstr(&out), "\tprojects/a\\\\b/s\t"));
 	assert_non_null(strstr(row, "\tp" SHOWN "/m" SHOWN "\tdone\t\t398\tt t\\\\\t0\t0\n"));
 	buf_reset(&out);
 	assert_int_equal(table_usage(list, &out), 0);
-	assert_non_null(strstr(buf_cstr(&out), "\ta\tp" SHOWN "/m" SHOWN "\t1\t"));
+	assert_non_null(strstr(buf_cstr(&out), "\ta\\\\b\tp" SHOWN "/m" SHOWN "\t1\t"));
+	buf_reset(&out);
+	assert_int_equal(table_problems(list, &out), 0);
+	assert_non_null(strstr(buf_cstr(&out), "\na\\\\b/t\\\\.jsonl\ta\\\\b\tt\\\\\t2\t"));
 }
 
 RUN_CASES(in_utc, NULL)

@@ -110,6 +110,12 @@ CASE(last_twelve_months_are_plotted)
 	assert_true(strstr(svg, "Cost by day and model: $3.00<") < all);
 	assert_non_null(strstr(all, "Cost by week and model: $10.00<"));
 	assert_null(strstr(plot(&uses[1], 2, false, &out), "<details>"));
+	/* The last usage counts, with a cost or without. */
+	for (int paid = 0; paid < 2; paid++) {
+		const struct fact_usage last[] = {use("2025-04-09", "p/old", 7, 7),
+		                                  use("2026-04-10", "p/a", paid, !paid)};
+		assert_null(strstr(plot(last, 2, true, &out), "p/old"));
+	}
 }
 
 /* The bars of all time are weeks, months or years, and never many. */

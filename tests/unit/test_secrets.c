@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of --secrets: keys in entries, headers, damaged and long lines, read in pieces. */
 #include "cases.h"
-#include "catalog_fixture.h"
+#include "closed_path.h"
+#include "facts_fixture.h"
 #include "sessionfs/file/secret.h"
 #include "sessionfs/find/tables.h"
 
@@ -12,27 +13,27 @@
 #define HEADING "project\tstem\tentry\tkind\tstart\tlength\n"
 #define HOLDS(id, text) "{\"type\":\"custom\",\"id\":\"" id "\",\"data\":\"" text "\"}\n"
 
-/* Asserts the table of all sessions of the source. */
-static void assert_secrets(struct source_fixture *p, const char *expected)
+/* Asserts the table of all sessions of the source, of which this one cannot be read now; NULL: all can. */
+static void assert_secrets_without(struct source_fixture *p, const char *closed, const char *expected)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	struct facts *f;
-	const struct fact_list *list;
-	open_place(p);
-	assert_int_equal(facts_open(p->c, &p->budget, &f), 0);
-	assert_int_equal(facts_get(f, &list), 0);
-	assert_int_equal(table_secrets(list, &out), 0);
+	struct facts *f CLEANUP_FACTS = open_facts(p);
+	const struct fact_list *list CLEANUP_LIST = all(f);
+	closed_path = closed;
+	assert_int_equal(table_secrets(list, &out), closed ? -EHOSTDOWN : 0);
+	closed_path = NULL;
 	assert_string_equal(buf_cstr(&out), expected);
-	facts_release(list);
-	facts_close(f);
+}
+
+static void assert_secrets(struct source_fixture *p, const char *expected)
+{
+	assert_secrets_without(p, NULL, expected);
 }
 
 #define ROW(project, stem, entry) project "\t" stem "\t" entry "\thuggingface\thf_e\t35\n"
 
 FIXTURE_CASE(keys_are_listed_by_entry)
 {
-	make_dir(p, "--a--");
-	make_dir(p, "--b--");
 	put(p, "--a--/s.jsonl",
 	    HEADER_OF("s", "/w") HOLDS("x", "no key") HOLDS("y", "a " KEY " b " KEY) HOLDS("z", KEY));
 	put(p, "--a--/none.jsonl", HEADER_OF("n", "/w") HOLDS("x", "no key"));
@@ -44,11 +45,11 @@ FIXTURE_CASE(keys_are_listed_by_entry)
 	set_mtime(p, "--b--/odd.jsonl", 1000);
 	assert_secrets(p, HEADING ROW("a", "s", "y") ROW("a", "s", "y") ROW("a", "s", "z") ROW("b", "odd", "")
 	                      ROW("b", "odd", "") ROW("b", "odd", "b") ROW("b", "odd", ""));
+	assert_secrets_without(p, "--b--/odd.jsonl", HEADING ROW("a", "s", "y") ROW("a", "s", "y") ROW("a", "s", "z"));
 }
 
 FIXTURE_CASE(without_keys_the_table_is_empty)
 {
-	make_dir(p, "--a--");
 	put(p, "--a--/none.jsonl", HEADER_OF("n", "/w") HOLDS("x", "no key"));
 	assert_secrets(p, HEADING);
 }
@@ -56,7 +57,6 @@ FIXTURE_CASE(without_keys_the_table_is_empty)
 /* The file is read in pieces of 256 KiB (with small limits, 100 bytes): a key is found wherever one begins or ends. */
 FIXTURE_CASE(keys_between_pieces_are_found)
 {
-	make_dir(p, "--a--");
 	for (unsigned i = 0; i < 4; i++) {
 		CLEANUP_BUF struct buf text = BUF_INIT;
 		const size_t ends[] = {0, 1, 17, 35};
@@ -78,7 +78,6 @@ FIXTURE_CASE(keys_between_pieces_are_found)
 /* A line over the limit is skipped, and the lines around it are not. It is a hole, but for a key at each end. */
 FIXTURE_CASE(long_lines_are_skipped)
 {
-	make_dir(p, "--a--");
 	put(p, "--a--/s.jsonl", HEADER_OF("s", "/w") HOLDS("a", KEY) KEY);
 	struct stat st;
 	assert_int_equal(stat(at(p, "--a--/s.jsonl"), &st), 0);
