@@ -61,22 +61,6 @@ line four"
 	try "echo 'forecast works' >entries/$c/label" "label $c forecast works"
 done
 
-# Two programs have the table open: neither undoes the other's changes, and each can undo its own.
-cp "$s/labels.tsv" "$T/old"
-matches $'^# ID\t[^0-9]*'"$(wc -l <"$file")"'[^0-9]*$' "$(head -n 1 "$T/old")" "the heading"
-echo theirs >"$s/entries/$b/label"
-save() { sed "$1" "$T/old" >"$s/labels.tsv"; }
-save "s/^$a	/&mine/"
-wrote "a save of a table that was read before" "label $b theirs" "label $a mine"
-save ""
-wrote "the own change taken back" "clear $a"
-save "/^$c	/d"
-wrote "a row deleted" "clear $c"
-save ""
-wrote "and put back" "label $c forecast works"
-rm "$s/entries/$b/label"
-wrote "rm" "clear $b"
-
 # Links
 in_s() { (cd "$s" && quiet "$@"); }
 in_s ln -s ../entries/$a labels/auth-works

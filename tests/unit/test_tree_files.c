@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files open for writing, and the scratch files of editors. */
 #include "cases.h"
+#include "later.h"
 #include "write_fixture.h"
 
 /* ---- handles ---- */
@@ -42,6 +43,10 @@ FIXTURE_CASE(saving_shown_text_changes_nothing)
 	assert_int_equal(put(p, A, "label", "y\xef\xbf\xbd\n"), 0);
 	assert_added(p,
 	    "{\"type\":\"label\",\"id\":\"@0\",\"parentId\":\"i\",\"timestamp\":\"2026-01-02T03:04:05.678Z\",\"targetId\":\"a\",\"label\":\"y\xef\xbf\xbd\"}\n");
+	/* The first line of a text is another text. */
+	assert_int_equal(put(p, A, "branch", "one\ntwo\n"), 0);
+	assert_int_equal(put(p, A, "branch", "one"), 0);
+	assert_added(p, SUMMARY("@1", "a", "@0", "one\ntwo") SUMMARY("@2", "a", "@1", "one"));
 }
 
 /* ---- scratch files ---- */
@@ -50,6 +55,7 @@ FIXTURE_CASE(scratch_files_are_kept)
 {
 	struct tree_handle *h;
 	begin(p, ABC);
+	assert_int_equal(put(p, A, ".label.swp", "longer"), 0);
 	assert_int_equal(put(p, A, ".label.swp", "swap"), 0);
 	assert_reads(p, A "/.label.swp", "swap");
 	assert_int_equal(open_create(p, A, ".label.swp", true, &h), -EEXIST);
@@ -168,6 +174,7 @@ FIXTURE_CASE(rename_to_scratch_name_fails_when_full)
 		more.attr.size = a.size + size;
 		tree_setattr(p->tree, a.node, NULL, &more, &a);
 	}
+	assert_int_equal(a.size, 64 << 20);
 	assert_has(p, S "/errors", "Z entries/a: only 1024 files of editors, of 64 MiB in total, are kept (ENOSPC)\n");
 	assert_int_equal(move(p, A, "label", A, "label~"), -ENOSPC);
 	assert_has(p, S "/errors", "Z entries/a/label~: only 1024 files");
@@ -190,11 +197,19 @@ FIXTURE_CASE(rename_back_restores_name)
 	assert_added(p, "");
 }
 
-FIXTURE_CASE(table_removed)
+/* They are back when they are written, or after ten seconds. */
+FIXTURE_CASE(table_and_leaf_removed)
 {
 	begin(p, ABC LABEL("l", "c", "a", "old"));
+	let_stand(CLOCK_MONOTONIC);
 	assert_int_equal(take(p, S, "labels.tsv"), 0);
+	assert_int_equal(take(p, S, "leaf"), 0);
+	let_pass(CLOCK_MONOTONIC, 9999);
 	assert_missing(p, S "/labels.tsv");
+	assert_missing(p, S "/leaf");
+	let_pass(CLOCK_MONOTONIC, 1);
+	assert_reads(p, S "/leaf", "entries/l");
+	assert_int_equal(take(p, S, "labels.tsv"), 0);
 	assert_int_equal(put(p, S, "labels.tsv", "a\tnew\n"), 0);
 	assert_added(p, LABEL("@0", "l", "a", "new"));
 	assert_has(p, S "/labels.tsv", "a\tnew\t");

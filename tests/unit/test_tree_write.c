@@ -60,9 +60,12 @@ FIXTURE_CASE(third_equal_label_gets_other_name)
 FIXTURE_CASE(link_targets)
 {
 	begin(p, ABC);
-	assert_int_equal(make_link(p, S "/labels", "1", "../entries/a/"), 0);
-	assert_int_equal(make_link(p, S "/labels", "2", "/mnt/s/" B), 0);
-	assert_added(p, LABEL("@0", "c", "a", "1") LABEL("@1", "@0", "b", "2"));
+	/* None of these is a name that ln(1) gives a temporary link. */
+	assert_int_equal(make_link(p, S "/labels", "Cu12ab9", "../entries/a/"), 0);
+	assert_int_equal(make_link(p, S "/labels", "Cu12ab9Zs", "/mnt/s/" B), 0);
+	assert_int_equal(make_link(p, S "/labels", "Cu12-b9Z", "../leaf"), 0);
+	assert_added(p, LABEL("@0", "c", "a", "Cu12ab9") LABEL("@1", "@0", "b", "Cu12ab9Zs")
+	    LABEL("@2", "@1", "@1", "Cu12-b9Z"));
 	assert_int_equal(make_link(p, S "/labels", "3", "/etc/passwd"), -EINVAL);
 	assert_int_equal(make_link(p, S "/labels", "3", "/mnt/save/" B), -EINVAL);
 	assert_added(p, "");
@@ -103,6 +106,23 @@ FIXTURE_CASE(concurrent_tables_merge)
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
 	save_edited(p, &table, "b\ttheirs", "b\t");
 	assert_added(p, UNLABEL("@6", "@5", "b"));
+}
+
+/* The same with a table of many labels. */
+FIXTURE_CASE(many_rows_are_taken_back)
+{
+	CLEANUP_BUF struct buf text = BUF_INIT, table = BUF_INIT, labels = BUF_INIT;
+	buf_adds(&text, HEADER);
+	buf_adds(&labels, "# ID\tas of line 1001\n");
+	for (unsigned i = 0; i < 1000; i++) {
+		buf_addf(&text, USER("%u", null, "hi"), i);
+		buf_addf(&labels, "%u\tx\n", i);
+	}
+	begin(p, buf_cstr(&text));
+	assert_int_equal(tree_read(p->tree, node_at(p, S "/labels.tsv"), 0, 1 << 20, &table), 0);
+	assert_int_equal(put_bytes(p, S, "labels.tsv", buf_span(&labels)), 0);
+	assert_int_equal(put_bytes(p, S, "labels.tsv", buf_span(&table)), 0);
+	assert_lists(p, S "/labels", "");
 }
 
 FIXTURE_CASE(leaf_link_moves_leaf)
@@ -165,6 +185,7 @@ FIXTURE_CASE(read_only_file)
 	begin_mode(p, ABC LABEL("l", "c", "a", "old"), 0444, false);
 	assert_mode(p, A "/label", S_IFREG | 0444);
 	assert_int_equal(tree_open_write(p->tree, node_at(p, A "/label"), true, &who, &h), -EACCES);
+	assert_has(p, S "/errors", "Z entries/a/label: the session file is not writable (EACCES)\n");
 	assert_int_equal(put(p, B, "label", "x\n"), -EACCES);
 	assert_int_equal(put(p, A, "4913", "x\n"), -EACCES);
 	assert_int_equal(make_link(p, S "/labels", "x", "../entries/a"), -EACCES);
@@ -176,13 +197,16 @@ FIXTURE_CASE(read_only_file)
 
 FIXTURE_CASE(unaddressable_entry_is_not_writable)
 {
+	struct tree_handle *h;
 	begin(p, ABC USER(null, "c", "hi"));
 	assert_mode(p, S, S_IFDIR | 0755);
 	assert_mode(p, A, S_IFDIR | 0755);
 	assert_mode(p, S "/entries/~5", S_IFDIR | 0755);
-	assert_int_equal(put(p, S "/entries/~5", "label", "x\n"), -EPERM);
-	assert_int_equal(put(p, S "/entries/~5", "branch", "x\n"), -EPERM);
+	/* As soon as it is opened: shells do not check close(2). */
+	assert_int_equal(open_create(p, S "/entries/~5", "label", false, &h), -EPERM);
+	assert_int_equal(open_create(p, S "/entries/~5", "branch", false, &h), -EPERM);
 	assert_int_equal(make_link(p, S "/labels", "x", "../entries/~5"), -EPERM);
+	assert_has(p, S "/errors", "Z labels/x: pi cannot address this entry (EPERM)\n");
 	assert_int_equal(force_link(p, S, "leaf", "entries/~5"), -EPERM);
 	assert_added(p, "");
 }
