@@ -5,7 +5,6 @@
 needs_watches
 . "$(dirname "$0")/../lib/write.sh"
 need_mount
-need flock
 write_mount
 a=4726bdf3 c=436adaf5
 label=entries/$a/label
@@ -168,17 +167,6 @@ with open(sys.argv[1]) as session, open(sys.argv[2], "w") as label:
     signal.setitimer(signal.ITIMER_REAL, 0)
 END
 wrote "a label whose fsync was interrupted" "label $a after a signal"
-
-# Another program replaces the file while a write waits for its lock: the line goes into the new file.
-exec 7<"$file"
-flock 7
-bash -c 'echo "into the new file" >"$1"' - $label 7<&- &
-await "the writer to wait for the lock" grep -q '^State:.[SD]' /proc/$!/status
-cp "$file" "$T/other"
-mv "$T/other" "$file"
-exec 7<&-
-wait $! || die "a write to a file that was replaced"
-wrote "a label that waited for the lock" "label $a into the new file"
 
 # Another program replaces the open file.
 echo "before the replacement" >$label

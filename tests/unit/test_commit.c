@@ -35,7 +35,7 @@ static struct source_fixture *replaced;
 /* The new file has no entry `a`. */
 static void replace_without_a(void)
 {
-	replace_file(replaced, HEADER USER("b", null, "hi") USER("c", "b", "hi"));
+	replace_file(replaced, HEADER USER("b", null, "hi") USER("c", "b", "hi") LABEL("l", "c", "b", "old"));
 	plan.before_flock = NULL;
 }
 
@@ -48,8 +48,8 @@ CASE_WITH(an_entry_is_found_again_after_a_replacement, set_up, tear_down)
 		int rc;
 	} cases[] = ITEMS(
 	    {A, "label", "", -ENOENT},
-	    {B, "label", LABEL("@0", "c", "b", "x"), 0},
-	    {B, "branch", SUMMARY("@0", "b", "c", "x"), 0},
+	    {B, "label", LABEL("@0", "l", "b", "x"), 0},
+	    {B, "branch", SUMMARY("@0", "b", "l", "x"), 0},
 	    {A, "branch", "", -ENOENT});
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct tree_handle *h;
@@ -68,6 +68,34 @@ CASE_WITH(an_entry_is_found_again_after_a_replacement, set_up, tear_down)
 			assert_has(p, S "/errors", "no such entry (ENOENT)\n");
 		end(p);
 	}
+	/* Each of the two that a link changes. */
+	begin(p, ABC LABEL("l", "c", "b", "old"));
+	plan.on = true;
+	plan.before_flock = replace_without_a;
+	assert_int_equal(force_link(p, S "/labels", "old", "../entries/c"), 0);
+	plan = (struct plan){0};
+	assert_added(p, UNLABEL("@0", "l", "b") LABEL("@1", "@0", "c", "old"));
+}
+
+static void append_before_write(unsigned nth)
+{
+	static const char *const lines[] = {USER("d", "c", "hi"), USER("e", "d", "hi")};
+	if (nth <= COUNT(lines))
+		add_file(replaced->file, lines[nth - 1]);
+}
+
+/* Each time another program's line came first, the value is written again after that line. */
+CASE_WITH(each_attempt_follows_the_lines_of_others, set_up, tear_down)
+{
+	struct source_fixture *p = *state;
+	begin(p, ABC);
+	replaced = p;
+	plan.on = true;
+	plan.before_write = append_before_write;
+	assert_int_equal(put(p, A, "label", "x\n"), 0);
+	plan = (struct plan){0};
+	assert_added(p, USER("d", "c", "hi") LABEL("@0", "c", "a", "x") USER("e", "d", "hi")
+	    LABEL("@1", "d", "a", "x") LABEL("@2", "e", "a", "x"));
 }
 
 /* Each call of an append that fails refuses the value, with the reason; later the same value is written. */
