@@ -3,6 +3,7 @@
 #include "cases.h"
 
 #include "../../src/tree/write_impl.h"
+#include "later.h"
 #include "write_fixture.h"
 
 #define LABELS LABEL("l", "c", "a", "one") LABEL("m", "l", "b", "two")
@@ -41,7 +42,9 @@ FIXTURE_CASE(one_refusal_blocks_all_removals)
 {
 	begin(p, ABC LABELS NAMED);
 	assert_int_equal(put(p, A, "side", "x"), 0);
+	let_stand(CLOCK_MONOTONIC);
 	assert_int_equal(take(p, S, "session.jsonl"), -EPERM);
+	let_pass(CLOCK_MONOTONIC, 9999);
 	assert_int_equal(take_too(p, A, "label"), -EPERM);
 	assert_int_equal(take_too(p, S "/labels", "two"), -EPERM);
 	assert_int_equal(take_too(p, S, "name"), -EPERM);
@@ -58,8 +61,10 @@ FIXTURE_CASE(one_refusal_blocks_all_removals)
 	assert_int_equal(tree_read(p->tree, node_at(p, S "/errors"), 0, 1 << 20, &b), 0);
 	const char *first = memchr(b.p, '\n', b.n);
 	assert_ptr_equal(memchr(first + 1, '\n', b.n - (size_t)(first + 1 - b.p)), b.p + b.n - 1);
-	/* Other processes may remove. */
+	/* Other processes may remove, and so may this one after ten seconds. */
 	assert_int_equal(take(p, A, "label"), 0);
+	who.pid--;
+	let_pass(CLOCK_MONOTONIC, 10000);
 	assert_int_equal(take_too(p, S "/labels", "two"), 0);
 	assert_int_equal(take_too(p, S, "name"), 0);
 	assert_added(p, UNLABEL("@0", "i", "a") UNLABEL("@1", "@0", "b") INFO("@2", "@1", ""));
@@ -68,11 +73,16 @@ FIXTURE_CASE(one_refusal_blocks_all_removals)
 /* Any refusal blocks, anywhere. */
 FIXTURE_CASE(any_refusal_blocks_removals)
 {
+	char read_only[200];
+	snprintf(read_only, sizeof read_only, "%s/--p--/r.jsonl", p->root);
+	put_file(read_only, ABC LABELS);
+	assert_int_equal(chmod(read_only, 0444), 0);
 	begin(p, ABC LABELS SUMMARY("s", "a", "m", "tried"));
-	for (int how = 0; how < 4; how++) {
+	for (int how = 0; how < 5; how++) {
 		int rc = how == 0   ? take(p, A, "branch")
 		         : how == 1 ? take(p, "projects/p", "s")
 		         : how == 2 ? take(p, S "/branches", "current")
+		         : how == 3 ? take(p, "projects/p/r/entries/a", "label")
 		                    : tree_rmdir(p->tree, node_at(p, S), SPAN_LIT("entries"), &who);
 		assert_true(rc < 0);
 		if (rc != -EISDIR)
@@ -82,19 +92,22 @@ FIXTURE_CASE(any_refusal_blocks_removals)
 	assert_added(p, "");
 }
 
-/* With more processes than are remembered, an active one is not forgotten. */
+/* With more processes than are remembered, an active one is not forgotten, nor are the newest. */
 FIXTURE_CASE(refusals_of_many_processes_are_kept)
 {
 	begin(p, ABC LABELS);
 	assert_int_equal(take(p, A, "entry.json"), -EPERM);
 	pid_t first = who.pid;
 	for (int i = 0; i < 1000; i++) {
+		let_pass(CLOCK_MONOTONIC, 1);
 		assert_int_equal(take(p, A, "entry.json"), -EPERM);
 		pid_t other = who.pid;
 		who.pid = first;
 		assert_int_equal(take_too(p, A, "label"), -EPERM);
 		who.pid = other;
 	}
+	who.pid -= 254;
+	assert_int_equal(take_too(p, A, "label"), -EPERM);
 	assert_added(p, "");
 }
 
@@ -150,6 +163,7 @@ FIXTURE_CASE(any_label_can_be_removed)
 	assert_int_equal(open_create(p, A, "label", true, &other), 0);
 	assert_int_equal(tree_write(p->tree, h, span_of("late\n"), 0, &who), 0);
 	assert_int_equal(tree_flush(p->tree, h, &who), -EIO);
+	assert_has(p, S "/errors", "Z entries/a/label: the file was removed before it was written (EIO)\n");
 	tree_release(p->tree, h);
 	assert_added(p, "");
 	assert_int_equal(tree_write(p->tree, other, span_of("anew\n"), 0, &who), 0);
