@@ -130,7 +130,7 @@ can() {
 fill() { dd if=/dev/zero of="$T/src/fill" bs=4k 2>/dev/null || :; }
 
 said="No space left on device"
-for room in 0 40; do
+for room in 0 100; do
 	rm -f "$T/src/fill"
 	pad $room
 	fill

@@ -143,20 +143,6 @@ because "write null" "$invalid" "$python" -c "open('entries/$c/context.json', 'w
 matches "Z entries/$c/context.json: write null" "$(head -n 1 errors)" "the reason of what the shell does not check"
 [ ! -e entries/$c/context.json ] || die "an empty context.json"
 wrote "an empty context"
-
-# --- files in a directory of links -------------------------------------------------------
-
-for name in new .new Cu12ab9Z title; do
-	because "make a link, or write entries/ID/label" "not permitted" touch "labels/$name"
-	because "make a link, or write entries/ID/label" "not permitted" bash -c "echo x >labels/$name"
-	because "make a link, or write entries/ID/label" "not permitted" cp "$T/lines" "labels/$name"
-	because "make a link, or write entries/ID/label" "not permitted" mv name "labels/$name"
-done
-because "make a link, or write entries/ID/label" "not permitted" rsync "$T/lines" labels/new
-echo x >aside
-fails 1 "not permitted" mv aside labels/aside
-rm aside
-wrote "files in labels"
 refuses "not permitted|denied" cp --remove-destination name title
 refuses "not permitted|denied" sed -i s/a/b/ title
 refuses "not permitted|denied" bash -c "echo x >new-name/x || echo x >entries/new"

@@ -148,15 +148,20 @@ WIRED(setattr_of_times_and_owner_is_ignored)
 	                 -EPERM);
 }
 
-WIRED(times_of_scratch_file_are_kept)
+WIRED(attributes_of_scratch_file_are_kept)
 {
 	static struct reply r;
+	w->uid = 7;
 	struct opened o = must_make(w, FIRST_ENTRY, "new.tmp");
+	w->uid = 0;
 	struct fuse_setattr_in in = {.valid = FATTR_ATIME | FATTR_MTIME, .atime = 1900000000, .mtime = 1950000000};
 	assert_int_equal(wire_call(w, FUSE_SETATTR, o.node, &in, sizeof in, &r), 0);
 	const struct fuse_attr *attr = &((const struct fuse_attr_out *)(const void *)r.p)->attr;
 	assert_int_equal(attr->atime, 1900000000);
 	assert_int_equal(attr->mtime, 1950000000);
+	assert_int_equal(attr->mode, S_IFREG | 0600);
+	assert_int_equal(attr->uid, 7);
+	assert_int_equal(attr->gid, 7);
 	assert_int_equal(shut(w, o), 0);
 }
 

@@ -200,6 +200,7 @@ WIRED(scratch_files_are_bounded)
 		rc = make(w, FIRST_ENTRY, name, 0, &o);
 	}
 	assert_int_equal(rc, -ENOSPC);
+	assert_int_equal(n, 1024 + 1);
 	/* Labels can still be written. The handles are left open, as by programs killed with the mount. */
 	o = must_make(w, FIRST_ENTRY, "label");
 	save(w, o, "all the same\n");

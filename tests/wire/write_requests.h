@@ -36,7 +36,7 @@ struct opened {
 static int make(struct wire *w, const char *dir, const char *name, uint32_t flags, struct opened *ret)
 {
 	static struct reply r;
-	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT | flags, .mode = S_IFREG | 0644};
+	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT | flags, .mode = S_IFREG | 0600};
 	int rc = ask(w, FUSE_CREATE, wire_walk(w, dir).nodeid, &in, sizeof in, name, strlen(name) + 1, &r);
 	if (rc)
 		return rc;
