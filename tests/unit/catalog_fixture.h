@@ -145,6 +145,16 @@ static inline uint32_t slot_of(struct source_fixture *p, const char *project, co
 	return slot.slot;
 }
 
+/* Returns how many are listed of a project, or of all (NO_SLOT). */
+static inline size_t count_sessions(struct catalog *c, uint32_t project)
+{
+	struct slot_info slot;
+	size_t n = 0;
+	for (uint64_t cookie = 0; catalog_slot_next(c, project, &cookie, &slot);)
+		n++;
+	return n;
+}
+
 /* The newest session is in this file; NULL: no session exists. */
 static inline void assert_newest_is(struct source_fixture *p, uint32_t project, const char *file)
 {
@@ -206,6 +216,17 @@ static inline void open_watched(struct source_fixture *p, bool poll)
 {
 	struct catalog_options o = {.budget = &p->budget, .watch = true, .poll = poll, .fresh_ms = FRESH_MS};
 	assert_int_equal(catalog_open(p->root, &o, &p->c), 0);
+}
+
+/* Returns the number of changes since the last call, and whether the first one can have changed names. */
+static inline size_t count_changes(struct source_fixture *p, bool *ret_names)
+{
+	struct catalog_change *changes CLEANUP_FREE = NULL;
+	ssize_t n = catalog_wait(p->c, 0, -1, false, &changes);
+	assert_true(n >= 0);
+	if (ret_names && n > 0)
+		*ret_names = changes->names;
+	return (size_t)n;
 }
 
 static inline int set_up_watched(void **state)

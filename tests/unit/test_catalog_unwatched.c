@@ -65,15 +65,6 @@ static off_t size_of(struct source_fixture *p, uint32_t slot)
 	return info.st.st_size;
 }
 
-static size_t notes_taken(struct source_fixture *p)
-{
-	struct catalog_change *changes = NULL;
-	ssize_t n = catalog_wait(p->c, 0, -1, false, &changes);
-	free(changes);
-	assert_true(n >= 0);
-	return (size_t)n;
-}
-
 /* A directory gets its watch late: scans from before it can be outdated, since no event came. */
 FIXTURE_CASE(unwatched_directory_is_rescanned_when_watched)
 {
@@ -169,11 +160,11 @@ FIXTURE_CASE(file_event_beside_new_directory_is_applied)
 	catalog_serial(p->c);
 	uint32_t slot = slot_of(p, "flat", "flat");
 	off_t size = size_of(p, slot);
-	notes_taken(p);
+	count_changes(p, NULL);
 	make_dir(p, "b");
 	append(p, "flat.jsonl", USER("e1", null, "hi"));
 	assert_true(size_of(p, slot) > size);
-	assert_int_equal(notes_taken(p), 1);
+	assert_int_equal(count_changes(p, NULL), 1);
 }
 
 /* The same if its scan fails at that moment. */
@@ -184,7 +175,7 @@ FIXTURE_CASE(failed_scan_is_retried)
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t serial = catalog_serial(p->c);
 		assert_true(catalog_is_watched(p->c));
-		notes_taken(p);
+		count_changes(p, NULL);
 		append(p, "a/one.jsonl", USER("e1", null, "hi"));
 		no_open.nth = i == 0;
 		if (i == 1)
@@ -193,7 +184,7 @@ FIXTURE_CASE(failed_scan_is_retried)
 		assert_int_equal(alloc_has_failed(), i == 1);
 		assert_int_not_equal(catalog_serial(p->c), serial);
 		assert_int_equal(no_open.nth, 0);
-		assert_true(notes_taken(p) > 0);
+		assert_true(count_changes(p, NULL) > 0);
 	}
 }
 

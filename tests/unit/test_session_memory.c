@@ -34,14 +34,10 @@ static void put_sessions(const struct source_fixture *p)
 
 FIXTURE_CASE(a_session_needs_little_memory)
 {
-	struct slot_info info;
-	uint64_t cookie = 0;
-	size_t before = heap_used(), n = 0;
+	size_t before = heap_used();
 	put_sessions(p);
 	open_place(p);
-	while (catalog_slot_next(p->c, NO_SLOT, &cookie, &info))
-		n++;
-	assert_int_equal(n, SESSIONS);
+	assert_int_equal(count_sessions(p->c, NO_SLOT), SESSIONS);
 	size_t catalog = heap_used() - before, heap = heap_used();
 	struct facts *f;
 	const struct fact_list *list;
