@@ -46,8 +46,9 @@ FIXTURE_CASE(flat_file_project_comes_from_header)
 	put(p, "4.jsonl", HEADER_OF("f4", "/"));
 	put(p, "5.jsonl", LINE({"type":"session","id":"f5","cwd":7}));
 	put(p, "6.jsonl", HEADER_OF("f6", "//net/x"));
+	put(p, "7.jsonl", HEADER_OF("f7", "\\\\srv\\x"));
 	open_place(p);
-	assert_projects(p, "% -net-x C--work-b home-a unknown");
+	assert_projects(p, "% -net-x -srv-x C--work-b home-a unknown");
 	assert_sessions(p, "home-a", "1=--home-a--/1.jsonl 1~2=1.jsonl");
 	assert_sessions(p, "C--work-b", "2=2.jsonl");
 	assert_sessions(p, "unknown", "3=3.jsonl 5=5.jsonl");
@@ -102,6 +103,7 @@ FIXTURE_CASE(nested_directories_are_scanned)
 
 FIXTURE_CASE(directory_beside_flat_file_shares_project)
 {
+	put(p, "known.jsonl", HEADER_OF("8", "/home/me"));
 	put(p, "x.jsonl", HEADER_OF("1", "/home/me"));
 	put(p, "x/run-0/session.jsonl", HEADER_OF("2", "/elsewhere"));
 	put(p, "x/y.jsonl", HEADER_OF("3", "/elsewhere"));
@@ -110,16 +112,19 @@ FIXTURE_CASE(directory_beside_flat_file_shares_project)
 	put(p, "early/run-0/session.jsonl", HEADER_OF("5", "/elsewhere"));
 	open_place(p);
 	assert_projects(p, "early home-me no");
-	assert_sessions(p, "home-me", "x+run-0=x/run-0/session.jsonl x+y=x/y.jsonl x=x.jsonl");
+	assert_sessions(p, "home-me", "known=known.jsonl x+run-0=x/run-0/session.jsonl x+y=x/y.jsonl x=x.jsonl");
 	assert_sessions(p, "no", "run-0=no/run-0/session.jsonl");
+	assert_newest_is(p, NO_SLOT, "x.jsonl"); /* pi lists none below */
 	/* A name that was shown stays; a later session has the right one. */
 	put(p, "early.jsonl", HEADER_OF("6", "/home/me"));
 	put(p, "early/7.jsonl", HEADER_OF("7", "/elsewhere"));
+	put(p, "known/9.jsonl", HEADER_OF("9", "/elsewhere"));
 	wait_stale();
 	assert_sessions(p, "early", "run-0=early/run-0/session.jsonl");
-	assert_sessions(
-	    p, "home-me",
-	    "early+7=early/7.jsonl early=early.jsonl x+run-0=x/run-0/session.jsonl x+y=x/y.jsonl x=x.jsonl");
+	assert_sessions(p, "home-me",
+	                "early+7=early/7.jsonl early=early.jsonl known+9=known/9.jsonl known=known.jsonl "
+	                "x+run-0=x/run-0/session.jsonl x+y=x/y.jsonl x=x.jsonl");
+	assert_int_equal(catalog_parent(p->c, slot_of(p, "home-me", "known+9")), slot_of(p, "home-me", "known"));
 }
 
 /* ---- which files are sessions ---- */
@@ -283,11 +288,8 @@ FIXTURE_CASE(files_are_opened_lazily)
 	struct slot_info slot;
 	assert_true(catalog_project_by_name(p->c, span_of("a"), &info));
 	assert_int_equal(opened(a), 0);
-	for (int round = 0; round < 2; round++) {
-		uint64_t cookie = 0;
-		while (catalog_slot_next(p->c, info.project, &cookie, &slot))
-			;
-	}
+	for (int round = 0; round < 2; round++)
+		count_sessions(p->c, info.project);
 	assert_int_equal(opened(a), 24);
 	assert_int_equal(opened(b), 0);
 	append(p, "a/1.jsonl", USER("x", null, "hi"));

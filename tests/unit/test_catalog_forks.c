@@ -144,24 +144,24 @@ FIXTURE_CASE(fork_parent_is_found_by_mount_path)
 	}
 }
 
-/* A session that starts another has it below its own name, and its forks anywhere. */
+/* A session that starts another has it below its own name, and its forks anywhere, also next to it. */
 FIXTURE_CASE(nested_sessions_have_their_parent)
 {
 	put_all(p, "a/one.jsonl a/one/x/session.jsonl=x a/one/x/y/session.jsonl=y a/one/x.jsonl=x2");
-	put(p, "a/one/fork.jsonl", FORK("fork", "/elsewhere/two.jsonl"));
-	put(p, "a/two.jsonl", FORK("two", "/elsewhere/one.jsonl"));
-	put(p, "a/two/session.jsonl", FORK("three", "/elsewhere/session.jsonl"));
+	put(p, "a/one/fork.jsonl", FORK("fork", "/elsewhere/one-2.jsonl"));
+	put(p, "a/one-2.jsonl", FORK("one-2", "/elsewhere/one.jsonl"));
+	put(p, "a/one-2/session.jsonl", FORK("three", "/elsewhere/session.jsonl"));
 	open_place(p);
 	assert_parent(p, "a", "one+x~2", "a/one/x.jsonl");
 	assert_parent(p, "a", "one+x", "a/one.jsonl");
 	assert_parent(p, "a", "one+x+y", "a/one/x.jsonl");
-	assert_parent(p, "a", "one+fork", "a/two.jsonl");
-	assert_parent(p, "a", "two~2", "a/two.jsonl");
+	assert_parent(p, "a", "one+fork", "a/one-2.jsonl");
+	assert_parent(p, "a", "one-2~2", "a/one-2.jsonl");
 	assert_kin(p, "a", "one", true, "a/one/x.jsonl");
-	assert_kin(p, "a", "one", false, "a/two.jsonl");
+	assert_kin(p, "a", "one", false, "a/one-2.jsonl");
 	assert_kin(p, "a", "one+x", true, "a/one/x/session.jsonl a/one/x/y/session.jsonl");
-	assert_kin(p, "a", "two", true, "a/two/session.jsonl");
-	assert_kin(p, "a", "two", false, "a/one/fork.jsonl");
+	assert_kin(p, "a", "one-2", true, "a/one-2/session.jsonl");
+	assert_kin(p, "a", "one-2", false, "a/one/fork.jsonl");
 	assert_int_equal(unlink(at(p, "a/one/x.jsonl")), 0);
 	wait_stale();
 	assert_kin(p, "a", "one", true, "a/one/x/session.jsonl a/one/x/y/session.jsonl");
