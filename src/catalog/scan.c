@@ -10,6 +10,7 @@
 #include "catalog_impl.h"
 
 #include "sessionfs/base/parallel.h"
+#include "sessionfs/base/sys.h"
 
 #include <fcntl.h>
 
@@ -26,7 +27,7 @@ static int names_read(int fd, struct buf *out)
 	}
 	for (;;) {
 		errno = 0;
-		const struct dirent *e = readdir(names);
+		const struct dirent *e = sys_readdir(names);
 		if (!e)
 			return errno ? error_of_source(errno) : buf_err(out);
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)

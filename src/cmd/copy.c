@@ -14,7 +14,6 @@
 #include "sessionfs/base/sys.h"
 #include "sessionfs/file/resolver.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdatomic.h>
 

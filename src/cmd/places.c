@@ -10,7 +10,6 @@
 #include "sessionfs/catalog/header.h"
 #include "sessionfs/cmd/source.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>

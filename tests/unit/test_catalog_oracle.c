@@ -37,12 +37,6 @@ struct world {
 	bool is_unseen; /* or of a file outside: no event reports it */
 };
 
-static unsigned draw(struct world *w, unsigned n)
-{
-	w->random = w->random * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(w->random >> 33) % n;
-}
-
 /* Calls that a scan makes, by all threads. */
 static _Atomic unsigned calls;
 
@@ -66,6 +60,18 @@ static ssize_t counted_pread(int fd, void *p, size_t n, off_t off)
 	return pread(fd, p, n, off);
 }
 __typeof__(pread) *const sys_pread = counted_pread;
+
+/* As on file systems that do not tell the types of names. */
+static _Atomic bool is_typeless;
+
+static struct dirent *readdir_type(DIR *names)
+{
+	struct dirent *e = readdir(names);
+	if (e && is_typeless)
+		e->d_type = DT_UNKNOWN;
+	return e;
+}
+__typeof__(readdir) *const sys_readdir = readdir_type;
 
 /* ---- what is there ---- */
 
@@ -128,6 +134,11 @@ static const struct entry_on_disk *find_on_disk(const struct on_disk *d, const c
 		if (strcmp(d->v[i].path, path) == 0)
 			return &d->v[i];
 	return NULL;
+}
+
+static bool is_same_entry(const struct entry_on_disk *a, const struct entry_on_disk *b)
+{
+	return a && b && strcmp(a->id, b->id) == 0 && a->st.st_ino == b->st.st_ino;
 }
 
 /* "--a--/s/1.jsonl" is a's s+1; those in the source itself have "cwd":"/a". */
@@ -215,15 +226,22 @@ static void assert_sessions(struct world *w, struct on_disk *now)
 	struct slot_info info;
 	struct slot_state *states = NULL;
 	size_t n = 0;
-	uint64_t cookie = 0, serial = 0;
+	uint64_t cookie = 0, serial = w->serial;
 	CLEANUP_BUF struct buf got = BUF_INIT, states_got = BUF_INIT, expected = BUF_INIT, again = BUF_INIT;
+	/* It stays the same as long as no session has changed. */
+	assert_int_equal(catalog_list_states(w->p->c, &serial, &states, &n), 0);
+	for (size_t i = 0; !states && i < now->n; i++) {
+		const struct entry_on_disk *f = &now->v[i], *before = find_on_disk(&w->before, f->path);
+		assert_true(!f->id[0] || (is_same_entry(before, f) && time_is_same(before->st.st_ctim, f->st.st_ctim)));
+	}
+	free(states);
+	serial = 0;
 	assert_int_equal(catalog_list_states(w->p->c, &serial, &states, &n), 0);
 	for (size_t i = 0; i < n; i++) {
 		buf_addf(&states_got, "%s/%s:%s", states[i].project_name, states[i].stem, states[i].sid);
 		add_described(&states_got, states[i].file, states[i].size, states[i].mtime, states[i].ctime);
 	}
 	free(states);
-	/* The serial stays the same as long as nothing changed. */
 	assert_int_equal(catalog_serial(w->p->c), serial);
 	assert_int_equal(catalog_list_states(w->p->c, &serial, &states, &n), 0);
 	assert_null(states);
@@ -272,11 +290,6 @@ static void assert_each_file(const struct world *w, const struct on_disk *now)
 }
 
 /* ---- what has changed ---- */
-
-static bool is_same_entry(const struct entry_on_disk *a, const struct entry_on_disk *b)
-{
-	return a && b && strcmp(a->id, b->id) == 0 && a->st.st_ino == b->st.st_ino;
-}
 
 static bool is_unchanged(const struct entry_on_disk *a, const struct entry_on_disk *b)
 {
@@ -374,10 +387,8 @@ static void assert_changes(struct world *w, const struct on_disk *now)
 
 static unsigned calls_of_listing(struct catalog *c)
 {
-	struct slot_info info;
 	unsigned before = calls;
-	for (uint64_t cookie = 0; catalog_slot_next(c, NO_SLOT, &cookie, &info);)
-		;
+	count_sessions(c, NO_SLOT);
 	return calls - before;
 }
 
@@ -400,9 +411,9 @@ static void assert_cost(const struct world *w)
 
 static void look(struct world *w, bool is_first)
 {
-	struct catalog_change *changes = NULL;
 	struct on_disk now = {.n = 0};
 	bool asks_first = w->random & 1;
+	is_typeless = w->polls && w->random & 4;
 	walk(w, "", 0777, &now);
 	if (w->polls || w->is_unseen)
 		wait_stale();
@@ -418,9 +429,8 @@ static void look(struct world *w, bool is_first)
 	assert_each_file(w, &now);
 	assert_slots(w, &now);
 	/* Who may read a file is known only once its header was read, and is reported then. */
-	assert_true(catalog_wait(w->p->c, 0, -1, false, &changes) >= 0);
-	free(changes);
-	if (draw(w, 8) == 0)
+	count_changes(w->p, NULL);
+	if (roll(&w->random, 8) == 0)
 		assert_cost(w);
 	w->before = now;
 }
@@ -439,7 +449,7 @@ static const char *draw_dir(struct world *w)
 {
 	static const char *const dirs[] = {"--d--/", "",         "--a--/",   "--b--/",
 	                                   "--c--/", "--a--/s/", "--b--/s/", "--b--/s/t/"};
-	unsigned n = COUNT(dirs), i = access(at(w->p, "--d--"), F_OK) == 0 ? draw(w, n) : 1 + draw(w, n - 1);
+	unsigned first = access(at(w->p, "--d--"), F_OK) < 0, i = first + roll(&w->random, COUNT(dirs) - first);
 	w->is_unseen = w->is_unseen || i == 0;
 	return dirs[i];
 }
@@ -448,7 +458,7 @@ static const char *draw_dir(struct world *w)
 static void draw_path(struct world *w, char path[PATH_SIZE])
 {
 	const char *dir = draw_dir(w);
-	snprintf(path, PATH_SIZE, "%s%s%u.jsonl", dir, *dir ? "" : "f", draw(w, 3));
+	snprintf(path, PATH_SIZE, "%s%s%u.jsonl", dir, *dir ? "" : "f", roll(&w->random, 3));
 	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		mkdir(at(w->p, path), 0755);
@@ -459,7 +469,8 @@ static void draw_path(struct world *w, char path[PATH_SIZE])
 static const char *new_session(struct world *w)
 {
 	static char text[300];
-	snprintf(text, sizeof text, HEADER_OF("sid-%u", "/a") "%s", ++w->ids, draw(w, 2) ? USER("e1", null, "hi") : "");
+	snprintf(text, sizeof text,
+	         HEADER_OF("sid-%u", "/a") "%s", ++w->ids, roll(&w->random, 2) ? USER("e1", null, "hi") : "");
 	return text;
 }
 
@@ -477,13 +488,13 @@ static void change_dir(struct world *w)
 	w->is_wide = true;
 	snprintf(from, sizeof from, "%s", draw_dir(w));
 	snprintf(to, sizeof to, "%s", draw_dir(w));
-	switch (draw(w, 5)) {
+	switch (roll(&w->random, 5)) {
 	case 0:
 		if (*from && *to && strncmp(from, to, strlen(from)) != 0)
 			rename(at(w->p, from), at(w->p, to));
 		break;
 	case 1:
-		if (*from && draw(w, 2))
+		if (*from && roll(&w->random, 2))
 			remove_all(at(w->p, from));
 		break;
 	case 2:
@@ -492,7 +503,7 @@ static void change_dir(struct world *w)
 		break;
 	default: /* test_rights.c has the rules for links */
 		if (strcmp(from, "--d--/") != 0)
-			chmod(at(w->p, from), modes[draw(w, 4)]);
+			chmod(at(w->p, from), modes[roll(&w->random, 4)]);
 	}
 }
 
@@ -502,12 +513,12 @@ static void change_file(struct world *w, const char *path)
 	static const time_t times[] = {1000, 2000, 2000000000};
 	char to[PATH_SIZE];
 	w->is_unseen = is_outside(w, path);
-	switch (draw(w, 8)) {
+	switch (roll(&w->random, 8)) {
 	case 0:
 		put(w->p, path, new_session(w));
 		break;
 	case 1:
-		put(w->p, path, draw(w, 2) ? "no session\n" : "");
+		put(w->p, path, roll(&w->random, 2) ? "no session\n" : "");
 		break;
 	case 2:
 		assert_int_equal(unlink(at(w->p, path)), 0);
@@ -517,10 +528,10 @@ static void change_file(struct world *w, const char *path)
 		assert_int_equal(rename(at(w->p, path), at(w->p, to)), 0);
 		break;
 	case 4:
-		assert_int_equal(chmod(at(w->p, path), modes[draw(w, 4)]), 0);
+		assert_int_equal(chmod(at(w->p, path), modes[roll(&w->random, 4)]), 0);
 		break;
 	case 5:
-		set_mtime(w->p, path, times[draw(w, 3)]);
+		set_mtime(w->p, path, times[roll(&w->random, 3)]);
 		break;
 	default:
 		append(w->p, path, USER("e", null, "hi"));
@@ -532,7 +543,7 @@ static void change(struct world *w)
 	char path[PATH_SIZE], outside[80];
 	w->is_wide = w->is_unseen = false;
 	let_file_clock_tick();
-	switch (draw(w, 10)) {
+	switch (roll(&w->random, 10)) {
 	case 0:
 		change_dir(w);
 		break;
@@ -553,7 +564,7 @@ static void change(struct world *w)
 		break;
 	default:
 		if (w->before.n > 0)
-			change_file(w, w->before.v[draw(w, (unsigned)w->before.n)].path);
+			change_file(w, w->before.v[roll(&w->random, (unsigned)w->before.n)].path);
 	}
 }
 
@@ -579,6 +590,16 @@ static void the_catalog_shows_what_is_there(struct source_fixture *p, bool polls
 	}
 	remove_all(w->outside);
 	free(w);
+}
+
+/* By its directory, which is opened once. */
+FIXTURE_CASE(a_polled_file_takes_a_call)
+{
+	put_numbered(p, "--a--", 50, HEADER_OF("s", "/a"));
+	open_watched(p, true);
+	calls_of_listing(p->c);
+	wait_stale();
+	assert_in_range(calls_of_listing(p->c), 50, 80);
 }
 
 FIXTURE_CASE(a_watching_catalog_shows_what_is_there)

@@ -6,6 +6,7 @@
 #ifndef SESSIONFS_SYS_H
 #define SESSIONFS_SYS_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -32,7 +33,7 @@ int sys_openat2(int dir, const char *path, const struct open_how *how, size_t si
 
 /* clang-format off */
 #define SYS_CALLS(X) \
-	X(openat) X(fstat) X(fstatat) X(statx) X(fstatvfs) X(flock) \
+	X(openat) X(fstat) X(fstatat) X(statx) X(fstatvfs) X(flock) X(readdir) \
 	X(read) X(pread) X(pwrite) X(write) X(fsync) X(fdatasync) X(ftruncate) \
 	X(renameat) X(fchmod) X(clock_gettime) X(nanosleep) X(pthread_create) X(sched_yield) SYS_LINUX_CALLS(X)
 /* clang-format on */
