@@ -64,7 +64,8 @@ FIXTURE_CASE(index_grows_with_file)
 	assert_int_equal(count_fds(), before); /* nor is it kept open */
 }
 
-FIXTURE_CASE(rewrite_is_seen_after_eviction)
+/* After eviction; and with the size and time that it had, while its index is open. */
+FIXTURE_CASE(rewrite_is_seen)
 {
 	struct session *s;
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("x", null, "hi"));
@@ -76,12 +77,18 @@ FIXTURE_CASE(rewrite_is_seen_after_eviction)
 	assert_entries(p, grown, 1);
 	assert_entries(p, two, 0);
 	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("other", null, "hi") USER("more", null, "hi"));
+	set_mtime(p, "a/one.jsonl", 1000);
 	append(p, "a/grown.jsonl", USER("y", null, "hi"));
 	wait_stale();
 	assert_entries(p, grown, 2);
 	assert_int_equal(catalog_session_get(p->c, one, &s), -ESTALE);
 	assert_int_not_equal(slot_of(p, "a", "one"), one);
-	assert_entries(p, slot_of(p, "a", "one"), 2);
+	one = slot_of(p, "a", "one");
+	assert_entries(p, one, 2);
+	put(p, "a/one.jsonl", HEADER_OF("one", "/") USER("other", null, "hi") USER("less", null, "hi"));
+	set_mtime(p, "a/one.jsonl", 1000);
+	wait_stale();
+	assert_int_equal(catalog_session_get(p->c, one, &s), -ESTALE);
 }
 
 FIXTURE_CASE(open_indexes_are_limited)

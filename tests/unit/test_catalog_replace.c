@@ -140,6 +140,26 @@ REPLACE(polled_file_comes_back)
 	assert_true(has(p, "up+mid+2"));
 }
 
+static void find_other(struct source_fixture *p)
+{
+	assert_int_equal(unlink(at(p, "--w--/x.jsonl")), 0);
+	for (int i = 0; i < 2; i++) {
+		wait_stale();
+		catalog_list_all_mode(p->c, 0, 0);
+		put_all(p, "--w--/y.jsonl");
+	}
+}
+
+/* While a file is scanned, it is removed, and another name appears in its directory. */
+REPLACE(late_failure_is_of_its_name)
+{
+	put_all(p, "--w--/x.jsonl");
+	open_place(p);
+	world.before = (struct step){"--w--/x.jsonl", find_other};
+	assert_false(has(p, "x"));
+	assert_true(has(p, "y"));
+}
+
 static void *scan_all(void *arg)
 {
 	struct source_fixture *p = arg;
