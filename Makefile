@@ -120,8 +120,8 @@ core_sources := $(filter-out $(fuse_sources) $(other_sys),$(wildcard src/*/*.c))
 core_objects := $(core_sources:src/%.c=$(BUILD)/%.o)
 fuse_objects := $(patsubst src/%.c,$(BUILD)/%.o,$(if $(no_fuse),src/cmd/main.c,$(fuse_sources)))
 # Tests that name a limit hold with the one that they name.
-other_limits := $(if $(SMALL),$(addprefix tests/,unit/test_cache.c unit/test_catalog_open.c \
-	$(patsubst %,wire/test_%.c,coherence loop sizes wire write)),tests/wire/test_limits.c)
+other_limits := $(if $(SMALL),$(addprefix tests/,unit/test_cache.c unit/test_catalog_open.c unit/test_catalog_oracle.c \
+	unit/test_secrets.c $(patsubst %,wire/test_%.c,coherence loop sizes wire write)),tests/wire/test_limits.c)
 unit_sources := $(filter-out $(other_limits),$(wildcard tests/unit/test_*.c))
 unit_tests := $(unit_sources:tests/unit/%.c=$(BUILD)/unit/%)
 wire_sources := $(filter-out $(other_limits),$(wildcard tests/wire/test_*.c))
