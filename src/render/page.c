@@ -399,7 +399,7 @@ static int page_add_header(const struct render_target *p, const struct render_to
 	buf_adds(out, "\">");
 	html_add_text(title, out);
 	buf_adds(out, "</h1>\n<dl>\n");
-	if (cwd.kind == JSON_STRING) {
+	if (cwd.kind == JSON_STRING && cwd.text.n > 0) {
 		page_begin_field("Directory", out);
 		html_add_value(cwd, out);
 		buf_adds(out, FIELD_END);

@@ -349,10 +349,11 @@ CASE(tokens_are_shown_by_kind)
 	assert_has(&out, "<span>900 in, 120 out, 3.4k cache</span>");
 	assert_has(&out, "<span>100 in</span>");
 	assert_has(&out, "<dt>Tokens</dt><dd>4.5k: 1.0k in, 120 out, 3.4k cache read, 5 cache written</dd>");
-	/* A user has no model. */
+	/* A user has no model; an empty directory is not shown. */
 	struct buf user CLEANUP_BUF = BUF_INIT;
-	page_of(HEADER USER("u", null, "hi"), &user);
+	page_of(HEADER_OF("s", "") USER("u", null, "hi"), &user);
 	assert_has_not(&user, "unknown");
+	assert_has_not(&user, "Directory");
 }
 
 RUN_CASES(NULL, NULL)
