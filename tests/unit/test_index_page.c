@@ -55,6 +55,9 @@ CASE(numbers_are_abbreviated)
 	     " data-v=\"56640000\" title=\"56640000\">56.6M</td><td class=\"right\" data-v=\"12.345\">$12.35<"},
 	    {999, 0.0123, " data-v=\"999\">999</td><td class=\"right\" data-v=\"0.0123\">$0.0123<"},
 	    {1000, 0, " data-v=\"1000\" title=\"1000\">1.0k</td><td class=\"right\" data-v=\"0\"><"},
+	    {999949, 0, " title=\"999949\">999.9k</td>"},
+	    {999950, 0, " title=\"999950\">1.0M</td>"},
+	    {1e15, 1e12, ">1000.0T</td><td class=\"right\" data-v=\"1000000000000\">$1000000000000<"},
 	};
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	for (size_t i = 0; i < COUNT(cases); i++) {

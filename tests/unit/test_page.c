@@ -102,43 +102,34 @@ CASE(segments_can_be_rendered_separately)
 	}
 }
 
-/* Later nested calls are cut, so the list of files links to their entry. */
-CASE(files_of_cut_calls_lead_to_their_entry)
+/* Later nested calls are cut, so the list of files links to their entry. It is cut after FILES. */
+CASE(changed_files_lead_to_their_calls)
 {
+	enum { FILES = LIMIT(500, 5) };
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
 
-	buf_adds(&lines,
-	         HEADER ASSISTANT("a", null, CALL("c1", "codemode", )) "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{"
-					       "\"role\":\"toolResult\",\"toolCallId\":\"c1\",\"content\":\"ok\","
-					       "\"nestedCalls\":{\"complete\":true,\"calls\":[");
-	for (int i = 1; i <= 1001; i++)
-		buf_addf(&lines, JSON(%s{"name":"write","status":"ok","arguments":{"path":"/w/%d","content":"x"}}),
-		                         i > 1 ? "," : "", i % 1000 > 1 ? 2 : i);
-	buf_adds(&lines, "]}}}\n");
-	assert_whole(buf_cstr(&lines));
-	page_of(lines.p, &out);
-	assert_has(&out, "<a href=\"#b/1\">1</a>");
-	assert_has(&out, "<a href=\"#b\">1001</a>");
-}
-
-/* Each result's row reads the line of its call, but only while that is cheap. */
-CASE(result_rows_read_few_calls)
-{
-	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
-	enum { CALLS = 300 };
-
-	buf_adds(
-	    &lines, HEADER
-	    "{\"id\":\"a\",\"parentId\":null,\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[");
-	for (int i = 0; i < CALLS; i++)
-		buf_addf(&lines, JSON(%s{"type":"toolCall","id":"c%d","name":"bash","arguments":{"command":"run %d"}}),
-		                         i ? "," : "", i, i);
-	buf_adds(&lines, "]}}\n");
-	for (int i = 0; i < CALLS; i++)
-		buf_addf(&lines, MESSAGE("r%d", "a", "role":"toolResult","toolName":"t","toolCallId":"c%d"), i, i);
-	page_of(buf_cstr(&lines), &out);
-	assert_has(&out, "href=\"#r0\">bash run 0</a></li>");
-	assert_has(&out, "href=\"#r299\" aria-current=\"true\">[t]</a></li>");
+	for (int files = FILES; files <= FILES + 1; files++) {
+		buf_reset(&lines);
+		buf_adds(
+		    &lines,
+		    HEADER ASSISTANT("a", null, CALL("c1", "codemode", )) "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{"
+						  "\"role\":\"toolResult\",\"toolCallId\":\"c1\",\"content\":\"ok\","
+						  "\"nestedCalls\":{\"complete\":true,\"calls\":[");
+		for (int i = 1; i <= 1001; i++)
+			buf_addf(&lines,
+			         JSON(%s{"name":"write","status":"ok","arguments":{"path":"/w/%d","content":"x"}}),
+			                 i > 1 ? "," : "", i > 1000 ? i : i % (files - 1));
+		buf_adds(&lines, "]}}}\n");
+		assert_whole(buf_cstr(&lines));
+		page_of(lines.p, &out);
+		assert_has(&out, "<a href=\"#b/1\">1</a>");
+		assert_int_equal(count(out.p, "<a href=\"#b\">1001</a>"), files == FILES);
+		assert_int_equal(count(out.p, "Cut here. <a href=\"../../projects/p/s%20s/files.tsv\">All of them"),
+		                 files > FILES);
+	}
+	page_of(HEADER_OF("s", "/") ASSISTANT("a", null, CALL("c", "write", "path":"x","content":"y")) RESULT("r", "a", "c", ),
+	    &out);
+	assert_has(&out, "<a href=\"#a/1\">/x</a> +1</li>");
 }
 
 /* Renders a message of `role` that is `unit` repeated `times` times. */
@@ -184,6 +175,8 @@ CASE(long_texts_are_cut)
 	buf_adds(&line, "\",\"output\":\"x\"}}\n");
 	page_of_bytes(line.p, line.n, &out);
 	assert_has(&out, CUT);
+	/* In the row of the tree, in the line of the command, and below it. */
+	assert_int_equal(count(out.p, "a command "), 9 + 12 + 1638);
 	/* A message is cut at a far greater length. */
 	page_of_long("user", "some words ", 20000, &out);
 	assert_has_not(&out, "Cut here");
@@ -274,15 +267,16 @@ CASE(embedded_pictures_are_limited)
 		    "{\"id\":\"p%d\",\"parentId\":%s,\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":["
 		    "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"",
 		    i, i ? JSON("p0") : "null");
-		char *to = buf_reserve(&lines, BYTES);
+		size_t n = i == 1 ? (8 << 20) + 4 : BYTES; /* too long by itself */
+		char *to = buf_reserve(&lines, n);
 		assert_non_null(to);
-		memset(to, 'A', BYTES);
-		lines.n += BYTES;
+		memset(to, 'A', n);
+		lines.n += n;
 		buf_adds(&lines, "\"}]}}\n");
 	}
 	page_of_bytes(lines.p, lines.n, &out);
-	assert_int_equal(count(out.p, "<img "), 9);
-	assert_int_equal(count(out.p, "/images/1.png\">the file</a>"), PICTURES - 9);
+	assert_int_equal(count(out.p, "<img "), 7);
+	assert_int_equal(count(out.p, "/images/1.png\">the file</a>"), PICTURES - 7);
 }
 
 #define EVIL "</title><script>alert(1)</script>\"'&amp;"
@@ -323,18 +317,17 @@ CASE(usage_counts_once)
 	assert_has(&out, "<dt>Model</dt><dd>p/m</dd>");
 	assert_has(&out, "<span>m</span>\n<span class=\"by\">p</span>");
 	assert_has(&out, "<span>1.5k tokens, $0.2500</span>");
-	/* An entry that cost nothing shows no cost. */
-	struct buf free CLEANUP_BUF = BUF_INIT;
-	page_of(HEADER
-	    MESSAGE("a", null, "role":"assistant","content":"hi","usage":{"totalTokens":1500,"cost":{"total":0.00001}}),
-	    &free);
-	assert_has(&free, "<span>1.5k tokens</span>");
-	assert_has(&free, "<dt>Model</dt><dd>unknown</dd>");
-	assert_has(&free, "<h3>Assistant</h3>\n<span>unknown model</span>");
-	assert_has_not(&free, "$0");
-	assert_has_not(&free, "<dt>Cost");
 	assert_has(&out, "<time datetime=\"2026-01-02T03:04:05.678Z\">2026-01-02 03:04</time>");
 	assert_has(&out, "<a href=\"../../projects/p/s%20s/\">projects/p/s s/</a>");
+	/* An entry that cost nothing shows no cost. */
+	page_of(HEADER
+	    MESSAGE("a", null, "role":"assistant","content":"hi","usage":{"totalTokens":1500,"cost":{"total":0.00001}}),
+	    &out);
+	assert_has(&out, "<span>1.5k tokens</span>");
+	assert_has(&out, "<dt>Model</dt><dd>unknown</dd>");
+	assert_has(&out, "<h3>Assistant</h3>\n<span>unknown model</span>");
+	assert_has_not(&out, "$0");
+	assert_has_not(&out, "<dt>Cost");
 }
 
 CASE(tokens_are_shown_by_kind)
@@ -350,10 +343,9 @@ CASE(tokens_are_shown_by_kind)
 	assert_has(&out, "<span>100 in</span>");
 	assert_has(&out, "<dt>Tokens</dt><dd>4.5k: 1.0k in, 120 out, 3.4k cache read, 5 cache written</dd>");
 	/* A user has no model; an empty directory is not shown. */
-	struct buf user CLEANUP_BUF = BUF_INIT;
-	page_of(HEADER_OF("s", "") USER("u", null, "hi"), &user);
-	assert_has_not(&user, "unknown");
-	assert_has_not(&user, "Directory");
+	page_of(HEADER_OF("s", "") USER("u", null, "hi"), &out);
+	assert_has_not(&out, "unknown");
+	assert_has_not(&out, "Directory");
 }
 
 RUN_CASES(NULL, NULL)

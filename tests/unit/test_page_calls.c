@@ -43,4 +43,17 @@ CASE(a_changed_line_with_cr_keeps_its_sign)
 	assert_has(&out, "<del>-x\n</del><ins>+foo -bar\n</ins>");
 }
 
+CASE(long_diffs_are_cut)
+{
+	struct buf text CLEANUP_BUF = BUF_INIT, lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
+
+	for (int i = 0; i < 401; i++)
+		buf_adds(&text, "line\\n");
+	buf_addf(&lines, HEADER ASSISTANT("a", null, CALL("c", "edit", "path":"f","oldText":"","newText":"%s")),
+	                                  buf_cstr(&text));
+	page_of(buf_cstr(&lines), &out);
+	assert_int_equal(count(out.p, "+line\n"), 400);
+	assert_has(&out, "/tool-calls/1-edit/arguments.json\">All of it");
+}
+
 RUN_CASES(NULL, NULL)

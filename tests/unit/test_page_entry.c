@@ -2,18 +2,9 @@
 /* page_entry: the article of one entry in a page. test_page.c tests the page around it. */
 #include "cases.h"
 #include "page_fixture.h"
+#include "failing_calls.h"
 
 #define MD(text) "<div class=\"md\">\n<p>" text "</p>\n</div>\n"
-
-static bool reads_fail;
-
-static ssize_t failing_pread(int fd, void *p, size_t n, off_t off)
-{
-	if (reads_fail)
-		return errno = EIO, -1;
-	return pread(fd, p, n, off);
-}
-__typeof__(pread) *const sys_pread = failing_pread;
 
 /* Sets `ret` to the article of an entry, from the end of its head on; `whole` has the page. */
 static void article_of(const struct buf *whole, const char *id, bool has_head, struct buf *ret)
@@ -104,6 +95,18 @@ CASE(first_64_calls_are_at_their_results)
 	}
 }
 
+/* A result reads the line of its call, for its row and its text, but only while that is cheap. */
+CASE(results_read_few_calls)
+{
+	CLEANUP_BUF struct buf page = BUF_INIT;
+
+	page_of_calls(300, &page);
+	assert_has(&page, "href=\"#r1\">t1</a></li>");
+	assert_has(&page, "href=\"#r300\" aria-current=\"true\">[tool]</a></li>");
+	assert_has_not(&page, "aria-label=\"Result of call 9\"");
+	assert_has(&page, "aria-label=\"Result of call 64\"");
+}
+
 CASE(result_without_call_shows_its_tool)
 {
 	assert_body(HEADER MESSAGE("r", null, "role":"toolResult","toolCallId":"c","toolName":"<t>","content":"out"),
@@ -117,6 +120,12 @@ CASE(result_without_call_shows_its_tool)
 	    "r",
 	    "<div class=\"call\"><details><summary>Output <strong class=\"failed\">failed: &lt;no&gt;</strong>"
 	    "</summary>\n<pre>\n&lt;no&gt;</pre>\n</details></div>\n");
+	assert_body(HEADER
+	    MESSAGE("r", null, "role":"toolResult","content":[IMAGE("a", "QQ=="),IMAGE("b", "QQ==")],
+	        "details":{"imageUnsupportedByModel":"<m>"}),
+	    "r",
+	    "<div class=\"call\"><details><summary>Output · 2 pictures · picture not sent to &lt;m&gt;</summary>\n"
+	    "<p class=\"cut\">Picture 1, a</p>\n<p class=\"cut\">Picture 2, b</p>\n</details></div>\n");
 }
 
 /* --- contents ------------------------------------------------------------------------- */
@@ -133,20 +142,16 @@ CASE(error_follows_the_text)
 	        "details":{"reason":"&"}},{"type":"j"}]),
 	    "a", MD("x") "<p class=\"cut\">&lt;i&gt; · &amp;</p>\n<p class=\"cut\">j</p>\n");
 	/* A long one is cut, and its file named. */
-	buf_addf(&lines,
-	         HEADER MESSAGE("a", null, "role":"assistant","content":"x","stopReason":"error","errorMessage":"%0*d"),
-	                        5000, 7);
+	buf_addf(&lines, HEADER MESSAGE("a", null, "role":"assistant","content":"x","stopReason":"error","errorMessage":"%0*d",
+	             "diagnostics":[{"type":"%0*d"}]), 5000, 7, 5000, 7);
 	page_of(buf_cstr(&lines), &page);
 	article_of(&page, "a", false, &body);
 	assert_int_equal(count(body.p, "entries/a/error"), 1);
-	assert_true(body.n < 4500);
+	assert_true(body.n < 4700);
 }
 
 CASE(heading_is_the_role_or_type)
 {
-	assert_head(HEADER USER("a", null, "x"), "a", "<article id=\"a\" class=\"user\"><header><h3>User</h3>\n");
-	assert_head(HEADER ASSISTANT("a", null, SAY("x")), "a",
-	    "<article id=\"a\" class=\"assistant\"><header><h3>Assistant</h3>\n<span>unknown model</span>\n");
 	assert_head(HEADER
 	    MESSAGE("a", null, "role":"assistant","content":"x","model":"<m>","provider":"p","stopReason":"error"),
 	    "a",
@@ -197,9 +202,9 @@ CASE(failed_read_is_returned)
 	CLEANUP_OPENED struct fixture f;
 
 	fixture_open(&f, lines, strlen(lines));
-	reads_fail = true;
+	let_fail(PREAD, 1, 100, EIO);
 	assert_int_equal(produce(&producer_page_html, f.s, session_leaf(f.s), "", &out), -EIO);
-	reads_fail = false;
+	plan = (struct plan){0};
 }
 
 /* --- commands to a terminal --------------------------------------------------------------- */
@@ -263,6 +268,8 @@ CASE(metadata_is_folded)
 	    "&lt;/skill&gt;</p>\n</div>\n</details>\n"
 	    MD("Hi"));
 	assert_body(HEADER USER("a", null, "[message_id: 1]\n"), "a", MD("[message_id: 1]"));
+	assert_body(HEADER MESSAGE("a", null, "role":"custom","display":false,"content":"Hi"), "a",
+	    "<details><summary>Hidden</summary>\n" MD("Hi") "</details>\n");
 #define DIRECTED HEADER ASSISTANT("a", null, SAY("[[reply_to_current]]<final>Yes</final>"))
 	assert_body(DIRECTED, "a", MD("Yes"));
 	/* Also in the tree. */
