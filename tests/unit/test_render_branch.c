@@ -3,19 +3,14 @@
 #include "cases.h"
 #include "render_fixture.h"
 
-static void assert_span_branch(struct span lines, uint32_t at, const char *want)
+static void assert_branch(const char *lines, uint32_t at, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 	CLEANUP_OPENED struct fixture f;
 
-	fixture_open(&f, lines.p, lines.n);
+	fixture_open(&f, lines, strlen(lines));
 	assert_int_equal(produce(&producer_branch_jsonl, f.s, at, "", &out), 0);
 	assert_string_equal(buf_cstr(&out), want);
-}
-
-static void assert_branch(const char *lines, uint32_t at, const char *want)
-{
-	assert_span_branch(span_of(lines), at, want);
 }
 
 #define A USER("a", null, "one")

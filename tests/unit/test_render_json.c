@@ -6,20 +6,15 @@
 
 #include <sys/stat.h>
 
-static void expect_context_n(const char *lines, size_t n, const char *want)
+static void expect_context(const char *lines, const char *want)
 {
 	CLEANUP_OPENED struct fixture f;
 	CLEANUP_BUF struct buf out = BUF_INIT;
-	fixture_open(&f, lines, n);
+	fixture_open(&f, lines, strlen(lines));
 	buf_adds(&out, "> ");
 	assert_int_equal(produce(&producer_context_json, f.s, session_leaf(f.s), "", &out), 0);
 	assert_memory_equal(out.p, "> ", 2);
 	assert_string_equal(buf_cstr(&out) + 2, want);
-}
-
-static void expect_context(const char *lines, const char *want)
-{
-	expect_context_n(lines, strlen(lines), want);
 }
 
 #define OFF "],\"thinkingLevel\":\"off\",\"model\":null}\n"
@@ -47,43 +42,6 @@ CASE(edits_are_applied)
 	    LINE({"role":"user"}) "],\"thinkingLevel\":\"off\",\"model\":{}}\n");
 }
 
-/* `want` ends before the last member, the size of the file. */
-static void expect_info(const char *lines, const char *file, const char *want)
-{
-	CLEANUP_OPENED struct fixture f;
-	CLEANUP_BUF struct buf out = BUF_INIT, whole = BUF_INIT;
-	buf_addf(&whole, "%s,\n  \"bytes\": %zu\n}\n", want, strlen(lines));
-	fixture_open(&f, lines, strlen(lines));
-	assert_int_equal(render_info_json(f.s, file, NULL, &out), 0);
-	assert_string_equal(buf_cstr(&out), buf_cstr(&whole));
-}
-
-/* jq stops at a lone surrogate. */
-CASE(info_is_well_formed)
-{
-	expect_info(
-	    LINE({"type":"session","version":3,"id":"\ud800","timestamp":"2026-01-02T03:04:05Z","cwd":"/\ud83d\ude00\udc00\\ud800","parentSession":"\ud800\ud83d\ude00\u0000"})
-	    INFO("n\ud800", null, "a\ud800"),
-	    "f",
-	    "{\n"
-	    "  \"id\": \"\uFFFD\",\n"
-	    "  \"name\": \"a\uFFFD\",\n"
-	    "  \"title\": \"a\uFFFD\",\n"
-	    "  \"cwd\": \"/\\ud83d\\ude00\uFFFD\\\\ud800\",\n"
-	    "  \"file\": \"f\",\n"
-	    "  \"version\": 3,\n"
-	    "  \"created\": \"2026-01-02T03:04:05.000Z\",\n"
-	    "  \"modified\": \"2026-01-02T03:04:05.000Z\",\n"
-	    "  \"parentSession\": \"\uFFFD\\ud83d\\ude00\\u0000\",\n"
-	    "  \"leaf\": \"n%ED%A0%80\",\n"
-	    "  \"entries\": 1,\n"
-	    "  \"messages\": {},\n"
-	    "  \"branches\": 0,\n"
-	    "  \"labels\": 0,\n"
-	    "  \"problems\": 0,\n"
-	    "  \"activeSeconds\": 0");
-}
-
 /* Renders the session with this mtime and asserts that the output contains the member. */
 static void expect_member(const char *lines, struct timespec mtime, const char *member)
 {
@@ -100,6 +58,33 @@ static void expect_member(const char *lines, struct timespec mtime, const char *
 		fail_msg("no %s in %s", member, buf_cstr(&out));
 }
 
+/* jq stops at a lone surrogate. */
+CASE(info_is_well_formed)
+{
+	expect_member(
+	    LINE({"type":"session","version":3,"id":"\ud800","timestamp":"2026-01-02T03:04:05Z","cwd":"/\ud83d\ude00\udc00\\ud800","parentSession":"\ud800\ud83d\ude00\u0000"})
+	    INFO("n\ud800", null, "a\ud800"),
+	    (struct timespec){0},
+	    "{\n"
+	    "  \"id\": \"\uFFFD\",\n"
+	    "  \"name\": \"a\uFFFD\",\n"
+	    "  \"title\": \"a\uFFFD\",\n"
+	    "  \"cwd\": \"/\\ud83d\\ude00\uFFFD\\\\ud800\",\n"
+	    "  \"file\": \"f\",\n"
+	    "  \"version\": 3,\n"
+	    "  \"created\": \"2026-01-02T03:04:05.000Z\",\n"
+	    "  \"modified\": \"2026-01-02T03:04:05.000Z\",\n"
+	    "  \"parentSession\": \"\uFFFD\\ud83d\\ude00\\u0000\",\n"
+	    "  \"leaf\": \"n%ED%A0%80\",\n"
+	    "  \"entries\": 1,\n"
+	    "  \"messages\": {},\n"
+	    "  \"branches\": 0,\n"
+	    "  \"labels\": 0,\n"
+	    "  \"problems\": 0,\n"
+	    "  \"activeSeconds\": 0,\n"
+	    "  \"bytes\": ");
+}
+
 /* Bytes that pi decodes as three U+FFFD, not as half a surrogate pair. */
 CASE(info_replaces_raw_bytes)
 {
@@ -112,8 +97,9 @@ CASE(info_replaces_raw_bytes)
 
 CASE(info_has_parent_of_old_file)
 {
-	expect_member(LINE({"type":"session","id":"a","parentSession":"","branchedFrom":"q"}), (struct timespec){0},
-	    "\n  \"parentSession\": \"q\",\n");
+	static const char old[] = LINE({"type":"session","id":"a","cwd":"","parentSession":"","branchedFrom":"q"});
+	expect_member(old, (struct timespec){0}, "\n  \"parentSession\": \"q\",\n");
+	expect_member(old, (struct timespec){0}, "(no messages)\",\n  \"file\": \"f\",\n");
 }
 
 /* Pauses count as five minutes at most, whatever the order in the file. */

@@ -12,28 +12,23 @@ static const char *body_of(struct buf *text)
 	return front + 5;
 }
 
-static void assert_transcript(const char *lines, const char *want)
+static void assert_body(const struct producer *producer, const char *lines, const char *want)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
 
-	view_of(&producer_transcript_md, lines, strlen(lines), "", &out);
+	view_of(producer, lines, strlen(lines), "", &out);
 	assert_string_equal(body_of(&out), want);
 }
-
-static void assert_context(const char *lines, const char *want)
-{
-	struct buf out CLEANUP_BUF = BUF_INIT;
-
-	view_of(&producer_context_md, lines, strlen(lines), "", &out);
-	assert_string_equal(body_of(&out), want);
-}
+#define assert_transcript(lines, want) assert_body(&producer_transcript_md, lines, want)
+#define assert_context(lines, want) assert_body(&producer_context_md, lines, want)
 
 #define WHEN " · 2026-01-02T03:04:05.678Z"
 
 CASE(front_matter)
 {
 	struct buf out CLEANUP_BUF = BUF_INIT;
-	static const char lines[] = AS_IS(HEADER_OF("s\"1", "/\u2028\u0000\ufeff\u0085\u007f\ud800")
+	static const char lines[] =
+	    AS_IS(HEADER_OF("s\"1", "/\u2028\u2029\u0000\ufeff\ufffe\uffff\u009f\u00a0\u007f\ud800")
 	    ENTRY("model_change", "a", null, "provider":"p","modelId":"m")
 	    ENTRY("thinking_level_change", "b", "a", "thinkingLevel":"high")
 	    MESSAGE("c", "b", "role":"assistant","provider":"q","model":"n","content":[],"usage":USAGE(1, 2, 3, 4, 10,
@@ -43,7 +38,7 @@ CASE(front_matter)
 				   "title: \"a: b\"\n"
 				   "session: \"s\\\"1\"\n"
 				   "name: \"a: b\"\n"
-				   "cwd: \"/\\u2028\u2400\\ufeff\\u0085\\u007f\uFFFD\"\n"
+				   "cwd: \"/\\u2028\\u2029\u2400\\ufeff\\ufffe\\uffff\\u009f\u00a0\\u007f\uFFFD\"\n"
 				   "leaf: \"f\"\n"
 				   "model: \"q/n\"\n"
 				   "thinkingLevel: \"high\"\n"
@@ -163,7 +158,7 @@ CASE(calls_are_rendered)
 	    {JSON(CALL("1", "write", "path":"a","content":"")), "write `a`\n\n```\n```\n"},
 	    {JSON(CALL("1", "write", "path":"a.py","content":7)), "write `a.py` · content 7\n"},
 	    {JSON(CALL("1", "read", "path":"a.c","offset":3,"limit":2)), "read `a.c`:3-4\n"},
-	    {JSON(CALL("1", "read", "path":"`a``")), "read ``` `a`` ```\n"},
+	    {JSON(CALL("1", "read", "path":"`a``b")), "read ``` `a``b ```\n"},
 	    {JSON(CALL("1", "read", "path":"a\nb")), "read `a b`\n\n```json\n{\n  \"path\": \"a\\nb\"\n}\n```\n"},
 	    {JSON(CALL("1", "read", "path":"")), "read\n\n```json\n{\n  \"path\": \"\"\n}\n```\n"},
 	    {JSON(CALL("1", "bash", "command":"a\nb","timeout":9,"cwd":"/")),

@@ -143,8 +143,8 @@ CASE(message_rows_show_text)
 	    "assistant: (aborted)");
 	assert_row(
 	    JSON("type":"message","message":{"role":"assistant","content":[],"stopReason":"error",
-	        "errorMessage":"bad\nthing"}),
-	    "assistant: bad thing");
+	        "errorMessage":"bad\n0123456789012345678901234567890123456789012345678901234567890123456789123456789"}),
+	    "assistant: bad 0123456789012345678901234567890123456789012345678901234567890123456789123456");
 	assert_row(JSON("type":"message","message":{"role":"assistant","content":null}), "assistant: (no content)");
 	assert_row(
 	    JSON("type":"message","message":{"role":"toolResult","toolCallId":"x","toolName":"read","content":[]}),

@@ -319,9 +319,9 @@ CASE(labels_are_a_table)
 	    HEADER USER("a", null, "one\ntwo") ENTRY("model_change", "m", "a", "modelId":"x")
 	    MESSAGE("b", "m", "role":"bashExecution","command":"ls\t-l","output":"")
 	    ENTRY("compaction", "c", "b", "summary":"sum","tokensBefore":1499)
-	    LABEL("l", "c", "a", "t\tn\nz\u0000b\\u\ud800.") LABEL("k", "l", "m", "on") BARE("message", "n", "k"),
+	    LABEL("l", "c", "a", "t\tn\r\nz\u0000b\\u\ud800.") LABEL("k", "l", "m", "on") BARE("message", "n", "k"),
 	    "# ID\tLABEL\tTEXT\tas of line 8\n"
-	    "a\tt\\tn\\nz\\0b\\\\u\uFFFD.\tuser: one two\n"
+	    "a\tt\\tn\\r\\nz\\0b\\\\u\uFFFD.\tuser: one two\n"
 	    "m\ton\tmodel_change: [model: x]\n"
 	    "b\t\tbashExecution: ls -l\n"
 	    "c\t\tcompaction: sum\n");
