@@ -56,7 +56,7 @@ CASE(call_durations)
 {
 	assert_took(TOOK("2026-01-02T03:04:05.679Z"), " · 1 ms");
 	assert_took(TOOK("2026-01-02T03:04:06.878Z"), " · 1.2 s");
-	assert_took(TOOK("2026-01-02T03:04:50.678Z"), " · 45 s");
+	assert_took(TOOK("2026-01-02T03:04:50.978Z"), " · 45 s");
 	assert_took(TOOK("2026-01-02T03:07:05.678Z"), " · 3 min");
 	assert_took(TOOK("2026-01-02T05:34:05.678Z"), " · 2.5 h");
 	assert_took(TOOK("2026-01-02T03:04:05.678Z"), "");
@@ -161,7 +161,8 @@ CASE(cost_is_linear)
 	}
 }
 
-/* The call of such a result is known, however long its message is. */
+/* The call of a result near it is known, however long its message is. Further away it costs reading the message up to
+ * the call. */
 CASE(long_calls_with_later_results)
 {
 	struct buf lines CLEANUP_BUF = BUF_INIT, out CLEANUP_BUF = BUF_INIT;
@@ -175,6 +176,17 @@ CASE(long_calls_with_later_results)
 	buf_adds(&lines, "\"}}]}}\n" USER("u", "a", "steer") WORKED("r", "u", "1"));
 	view_of(&producer_chat_md, lines.p, lines.n, "", &out);
 	assert_non_null(strstr(out.p, "steer\n\n- `write x, 1 line` · r\n"));
+	for (unsigned call = 1; call <= 2; call++) {
+		buf_reset(&lines);
+		buf_addf(&lines, HEADER ASSISTANT("u0", null, CALL("1", "write", "path":"x","content":"%040000d"), CALL("2",
+		                            "read", "path":"x")), 0);
+		for (int i = 1; i <= 20; i++)
+			buf_addf(&lines, USER("u%d", "u%d", "steer"), i, i - 1);
+		buf_addf(&lines, WORKED("r", "u20", "%u"), call);
+		view_of(&producer_chat_md, lines.p, lines.n, "", &out);
+		assert_non_null(
+		    strstr(out.p, call == 1 ? "- `write x, 1 line` · 322 ms · r\n" : "- `bash` · 322 ms · r\n"));
+	}
 }
 
 CASE(cwd_is_stripped_from_summaries)
@@ -211,12 +223,37 @@ CASE(very_many_calls)
 	assert_string_equal(out.p, buf_cstr(&want));
 }
 
+CASE(other_roles_have_headings)
+{
+	assert_chat(HEADER ENTRY("custom_message", "a", null, "customType":"t","content":"x","display":true)
+	    ENTRY("custom_message", "b", "a", "content":"y","display":true)
+	    MESSAGE("c", "b", "role":"compactionSummary","summary":"z","tokensBefore":7),
+	    "\n## t" MINUTE "a\n\nx\n\n## custom" MINUTE "b\n\ny\n\n*compaction · 7 tokens before*" MINUTE "c\n");
+}
+
 CASE(commands_of_the_user)
 {
 	assert_chat(HEADER MESSAGE("a", null, "role":"bashExecution","command":"ls\n-l","output":"o","exitCode":0)
 	    MESSAGE("b", "a", "role":"bashExecution","command":"false","exitCode":1,"excludeFromContext":true)
 	    MESSAGE("c", "b", "role":"bashExecution","command":"sleep 9","cancelled":true),
 	    "\n- `!ls -l` · exit 0 · a\n- `!!false` · \u2717 exit 1 · b\n- `!sleep 9` · \u2717 cancelled · c\n");
+}
+
+CASE(long_values_are_cut)
+{
+	struct buf lines CLEANUP_BUF = BUF_INIT, want CLEANUP_BUF = BUF_INIT;
+
+	buf_addf(&lines,
+	         AS_IS(HEADER MESSAGE("a", null, "role":"bashExecution","command":"%0300d","exitCode":-1)
+	    ASSISTANT("b", "a", CALL("1", "read", "path":"x")) FAILED("r", "b", "1", "%0300d")
+	    MESSAGE("s", "r", "role":"toolResult","toolName":"%0300d")
+	    USER("u", "s", "<skill name=\"%0300d\" location=\"/\">\nx\n</skill>")),
+			 0, 0, 0, 0);
+	buf_addf(&want,
+	         "\n- `!%0118d…` · \u2717 exit -1 · a\n- `read x` · \u2717 failed: %0159d… · 322 ms · r\n"
+	         "- `%0119d…` · s\n\n## user" MINUTE "u\n\n- skill %0119d…\n",
+	         0, 0, 0, 0);
+	assert_chat(buf_cstr(&lines), buf_cstr(&want));
 }
 
 static void assert_has(const char *lines, bool want)
