@@ -21,8 +21,6 @@ enum call {
 	FSYNC,
 	FDATASYNC,
 	FTRUNCATE,
-	RENAMEAT,
-	FCHMOD,
 	FGETXATTR,
 	FSTATVFS,
 	CALLS,
@@ -39,14 +37,10 @@ static struct plan {
 	size_t most[4];
 	/* The inode that fsync(2) was called for last. */
 	ino_t synced;
-	/* File systems cannot reserve space, or have no space left. */
+	/* File systems cannot reserve space, or have space for root alone. */
 	bool no_blocks, no_room;
-	/* Called before the lock is requested. */
-	void (*before_flock)(void);
 	/* Called before the nth call of a kind. */
 	void (*before)(enum call c, unsigned nth);
-	/* Called before the nth write reaches the file. */
-	void (*before_write)(unsigned nth);
 } plan;
 
 static void let_fail(enum call c, unsigned nth, unsigned times, int err)
@@ -76,13 +70,11 @@ static bool fails(enum call c)
 	X(int, fstatat, FSTATAT, (int dir, const char *path, struct stat *st, int flags), (dir, path, st, flags))      \
 	X(int, statx, STATX, (int dir, const char *path, int flags, unsigned mask, struct statx *x),                   \
 	  (dir, path, flags, mask, x))                                                                                 \
+	X(int, flock, FLOCK, (int fd, int how), (fd, how))                                                             \
 	X(ssize_t, pread, PREAD, (int fd, void *p, size_t n, off_t off), (fd, p, n, off))                              \
 	X(ssize_t, pwrite, PWRITE, (int fd, const void *p, size_t n, off_t off), (fd, p, n, off))                      \
 	X(int, fdatasync, FDATASYNC, (int fd), (fd))                                                                   \
 	X(int, ftruncate, FTRUNCATE, (int fd, off_t size), (fd, size))                                                 \
-	X(int, renameat, RENAMEAT, (int from_dir, const char *from, int to_dir, const char *to),                       \
-	  (from_dir, from, to_dir, to))                                                                                \
-	X(int, fchmod, FCHMOD, (int fd, mode_t m), (fd, m))                                                            \
 	X(ssize_t, fgetxattr, FGETXATTR, (int fd, const char *name, void *p, size_t n), (fd, name, p, n))
 
 #define FAILING(type, name, kind, parameters, arguments)                                                               \
@@ -113,25 +105,11 @@ static int failing_fstatvfs(int fd, struct statvfs *fs)
 	if (plan.no_blocks)
 		fs->f_blocks = fs->f_bfree = fs->f_bavail = 0;
 	if (plan.no_room)
-		fs->f_bfree = fs->f_bavail = 0;
+		fs->f_bavail = 0;
 	return rc;
 }
 
 __typeof__(fstatvfs) *const sys_fstatvfs = failing_fstatvfs;
-
-static int failing_flock(int fd, int how)
-{
-	if (fails(FLOCK))
-		return -1;
-	if (plan.on && plan.before_flock && how != LOCK_UN) {
-		plan.on = false;
-		plan.before_flock();
-		plan.on = true;
-	}
-	return flock(fd, how);
-}
-
-__typeof__(flock) *const sys_flock = failing_flock;
 
 static int failing_openat(int dir, const char *path, int flags, ...)
 {
@@ -151,11 +129,6 @@ static ssize_t failing_write(int fd, const void *p, size_t n)
 	if (!plan.on)
 		return write(fd, p, n);
 	unsigned nth = plan.calls[WRITE].seen;
-	if (plan.before_write) {
-		plan.on = false;
-		plan.before_write(nth);
-		plan.on = true;
-	}
 	size_t most = nth <= 4 ? plan.most[nth - 1] : 0;
 	return write(fd, p, most && most < n ? most : n);
 }

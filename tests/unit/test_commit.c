@@ -33,10 +33,12 @@ CASE_WITH(a_failed_append_saves_no_rows, set_up, tear_down)
 static struct source_fixture *replaced;
 
 /* The new file has no entry `a`. */
-static void replace_without_a(void)
+static void replace_without_a(enum call c, unsigned nth)
 {
+	if (c != FLOCK)
+		return;
 	replace_file(replaced, HEADER USER("b", null, "hi") USER("c", "b", "hi") LABEL("l", "c", "b", "old"));
-	plan.before_flock = NULL;
+	plan.before = NULL;
 }
 
 /* The file is replaced after the entry was found in it: the value goes to the new file, or nowhere. */
@@ -58,9 +60,9 @@ CASE_WITH(an_entry_is_found_again_after_a_replacement, set_up, tear_down)
 		assert_int_equal(open_in(p, node_at(p, cases[i].dir), cases[i].name, false, &h), 0);
 		assert_int_equal(tree_write(p->tree, h, span_of("x\n"), 0, &who), 0);
 		plan.on = true;
-		plan.before_flock = replace_without_a;
+		plan.before = replace_without_a;
 		assert_int_equal(tree_flush(p->tree, h, &who), cases[i].rc);
-		assert_null(plan.before_flock);
+		assert_null(plan.before);
 		plan = (struct plan){0};
 		tree_release(p->tree, h);
 		assert_added(p, cases[i].added);
@@ -71,16 +73,16 @@ CASE_WITH(an_entry_is_found_again_after_a_replacement, set_up, tear_down)
 	/* Each of the two that a link changes. */
 	begin(p, ABC LABEL("l", "c", "b", "old"));
 	plan.on = true;
-	plan.before_flock = replace_without_a;
+	plan.before = replace_without_a;
 	assert_int_equal(force_link(p, S "/labels", "old", "../entries/c"), 0);
 	plan = (struct plan){0};
 	assert_added(p, UNLABEL("@0", "l", "b") LABEL("@1", "@0", "c", "old"));
 }
 
-static void append_before_write(unsigned nth)
+static void append_before_write(enum call c, unsigned nth)
 {
 	static const char *const lines[] = {USER("d", "c", "hi"), USER("e", "d", "hi")};
-	if (nth <= COUNT(lines))
+	if (c == WRITE && nth <= COUNT(lines))
 		add_file(replaced->file, lines[nth - 1]);
 }
 
@@ -91,7 +93,7 @@ CASE_WITH(each_attempt_follows_the_lines_of_others, set_up, tear_down)
 	begin(p, ABC);
 	replaced = p;
 	plan.on = true;
-	plan.before_write = append_before_write;
+	plan.before = append_before_write;
 	assert_int_equal(put(p, A, "label", "x\n"), 0);
 	plan = (struct plan){0};
 	assert_added(p, USER("d", "c", "hi") LABEL("@0", "c", "a", "x") USER("e", "d", "hi")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Appending and replacing with every system call made to fail, one after the other: a failure must leave the file as it
- * was, byte for byte. */
+/* Appending with every system call made to fail, one after the other: a failure must leave the file as it was, byte for
+ * byte. */
 #include "cases.h"
 #include "store_fixture.h"
 #include "linux_only.h"
@@ -24,12 +24,8 @@ static int make(void *arg, unsigned attempt, struct buf *out)
 
 	assert_int_equal(attempt, m->asked);
 	m->asked++;
-	if (m->during) {
-		bool on = plan.on;
-		plan.on = false;
+	if (m->during)
 		m->during(attempt);
-		plan.on = on;
-	}
 	if (m->lines)
 		buf_adds(out, m->lines);
 	else
@@ -80,12 +76,17 @@ CASE_WITH(append_after_torn_line_starts_new_line, set_up, tear_down)
 
 CASE_WITH(append_is_one_write, set_up, tear_down)
 {
-	struct maker m = {.lines = "one\ntwo\n"};
+	char lines[4000] = "one\n";
+	struct maker m = {.lines = lines};
 
+	memset(lines + 4, 'x', sizeof lines - 6);
+	lines[sizeof lines - 2] = '\n';
 	start(OLD TORN);
 	plan.on = true;
 	assert_int_equal(add(&m, false), 0);
 	assert_int_equal(plan.calls[WRITE].seen, 1);
+	/* The end of the torn line, some times, and the new lines. */
+	assert_in_range(plan.calls[PREAD].seen, 2, 30);
 	assert_int_equal(plan.calls[FDATASYNC].seen, 0);
 	assert_int_equal(add(&(struct maker){0}, true), 0);
 	assert_int_equal(plan.calls[FDATASYNC].seen, 1);
@@ -114,15 +115,31 @@ static void pi_appends(unsigned attempt)
 	add_file(place.path, PI);
 }
 
-static void before_first_write(unsigned nth)
+/* What another program does before a call: it cuts the file, and appends to it; or replaces it. */
+static struct other {
+	enum call call;
+	unsigned nth;
+	size_t keeps;     /* 0: all of the file */
+	const char *text; /* NULL: of another file */
+} other;
+
+static void other_writes(enum call c, unsigned nth)
 {
-	pi_appends_once(nth - 1);
+	if (c != other.call || nth != other.nth)
+		return;
+	if (other.keeps > 0)
+		assert_int_equal(truncate(place.path, (off_t)other.keeps), 0);
+	if (other.text)
+		add_file(place.path, other.text);
+	else
+		replaced();
 }
 
-static void before_second_write(unsigned nth)
+static void let_other_write(enum call c, unsigned nth, size_t keeps, const char *text)
 {
-	if (nth == 2)
-		add_file(place.path, PI);
+	other = (struct other){c, nth, keeps, text};
+	plan.on = true;
+	plan.before = other_writes;
 }
 
 /* A line of pi's comes in between: the maker is called again and sees it. */
@@ -135,55 +152,40 @@ CASE_WITH(foreign_line_between_retries, set_up, tear_down)
 	assert_int_equal(m.asked, 2);
 	m = (struct maker){0};
 	start(OLD TORN);
-	plan.on = true;
-	plan.before_write = before_first_write;
+	let_other_write(WRITE, 1, 0, PI);
 	assert_adds(&m, true, 0, OLD TORN PI "\nline 0\nline 1\n");
 	assert_int_equal(m.asked, 2);
 }
 
-static long ms_since(struct timespec t)
-{
-	struct timespec now;
+static int64_t pauses[16], paused; /* ns */
+static unsigned pause_count;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (now.tv_sec - t.tv_sec) * 1000 + (now.tv_nsec - t.tv_nsec) / 1000000;
+static int note_pause(const struct timespec *t, struct timespec *rest)
+{
+	int64_t ns = t->tv_sec * INT64_C(1000000000) + t->tv_nsec;
+	paused += ns;
+	if (pause_count < COUNT(pauses))
+		pauses[pause_count++] = ns;
+	return nanosleep(t, rest);
 }
 
-/* Appends line after line for some milliseconds, each before ours. */
+__typeof__(nanosleep) *const sys_nanosleep = note_pause;
+
+/* Appends line after line, each before ours, until there were pauses of some milliseconds. */
 static void pi_appends_many(unsigned attempt)
 {
-	static struct timespec began;
-
-	if (attempt == 0)
-		clock_gettime(CLOCK_MONOTONIC, &began);
-	if (ms_since(began) < 3)
+	if (paused < 3000000)
 		add_file(place.path, PI);
 }
 
 /* Many lines come in between, one after the other: ours ends up last. */
 CASE_WITH(many_foreign_lines_between_retry, set_up, tear_down)
 {
-	CLEANUP_BUF struct buf b = BUF_INIT;
 	struct maker m = {.during = pi_appends_many};
-	char last[64];
 
 	start(OLD);
-	assert_int_equal(add(&m, false), 0);
-	assert_true(read_file(place.path, &b));
-	snprintf(last, sizeof last, "line %u\nline %u\n", m.asked - 2, m.asked - 1);
-	assert_memory_equal(b.p + b.n - strlen(last), last, strlen(last));
-}
-
-static void rest_of_the_line(enum call c, unsigned nth)
-{
-	if (c == PREAD && nth == 3)
-		add_file(place.path, "\"}\n");
-}
-
-static void no_line(enum call c, unsigned nth)
-{
-	if (c == PREAD && nth == 1)
-		assert_int_equal(truncate(place.path, strlen(OLD)), 0);
+	paused = 0;
+	assert_adds(&m, false, 0, OLD PI "line 0\n" PI "line 1\n" PI "line 2\nline 3\n");
 }
 
 /* A half-written line is waited for; only its writer ends it, or removes it. */
@@ -192,15 +194,13 @@ CASE_WITH(half_written_line_is_waited_for, set_up, tear_down)
 	struct maker m = {0};
 
 	start(OLD TORN);
-	plan.on = true;
-	plan.before = rest_of_the_line;
+	let_other_write(PREAD, 3, 0, "\"}\n");
 	assert_adds(&m, false, 0,
 	            OLD TORN "\"}\n"
 	                     "line 0\n");
 	assert_int_equal(m.asked, 1);
 	start(OLD TORN);
-	plan.on = true;
-	plan.before = no_line;
+	let_other_write(PREAD, 1, strlen(OLD), "");
 	assert_adds(&m, false, 0, OLD "line 0\n");
 }
 
@@ -223,12 +223,6 @@ CASE_WITH(failed_undo_keeps_first_line, set_up, tear_down)
 	assert_adds(&m, false, 0, OLD PI "line 0\n");
 }
 
-static void before_second_call(enum call c, unsigned nth)
-{
-	if (c == WRITE && nth == 2)
-		add_file(place.path, PI);
-}
-
 /* A line of pi's after a part of ours is kept whole; our part becomes a line of its own. */
 CASE_WITH(foreign_line_after_short_write_is_kept, set_up, tear_down)
 {
@@ -236,22 +230,27 @@ CASE_WITH(foreign_line_after_short_write_is_kept, set_up, tear_down)
 
 	/* The rest was written after pi's line. */
 	start(OLD);
-	plan.on = true;
 	plan.most[0] = 3;
-	plan.before_write = before_second_write;
+	let_other_write(WRITE, 2, 0, PI);
 	assert_adds(&m, false, -EIO, OLD "li\n" PI);
 	/* The rest did not fit. */
 	start(OLD TORN);
 	let_fail(WRITE, 2, 1, ENOSPC);
 	plan.most[0] = 4;
-	plan.before = before_second_call;
+	let_other_write(WRITE, 2, 0, PI);
 	assert_adds(&m, false, -ENOSPC, OLD TORN "\nli\n" PI);
+	/* Bytes of another program in place of ours stay. */
+	start(OLD);
+	let_fail(WRITE, 2, 1, ENOSPC);
+	plan.most[0] = 3;
+	let_other_write(WRITE, 2, strlen(OLD), "{}\n");
+	assert_adds(&m, false, -ENOSPC, OLD "{}\n");
 	/* A part that ends with a newline stays as it is. */
 	m = (struct maker){.lines = "one\ntwo\n"};
 	start(OLD);
 	let_fail(WRITE, 2, 1, ENOSPC);
 	plan.most[0] = 4;
-	plan.before = before_second_call;
+	let_other_write(WRITE, 2, 0, PI);
 	assert_adds(&m, false, -ENOSPC, OLD "one\n" PI);
 }
 
@@ -271,6 +270,10 @@ CASE_WITH(replaced_file_is_stale, set_up, tear_down)
 {
 	struct maker m = {0};
 
+	/* Files of two disks can have one inode number. */
+	start(OLD);
+	place.id.dev++;
+	assert_adds(&m, false, -ESTALE, OLD);
 	start(OLD);
 	replaced();
 	assert_int_equal(add(&m, false), -ESTALE);
@@ -287,8 +290,7 @@ CASE_WITH(replaced_file_is_stale, set_up, tear_down)
 	/* By the holder of the lock. */
 	m = (struct maker){0};
 	start(OLD);
-	plan.on = true;
-	plan.before_flock = replaced;
+	let_other_write(FLOCK, 1, 0, NULL);
 	assert_adds(&m, false, -ESTALE, "another\n");
 	assert_int_equal(m.asked, 0);
 	assert_file_at(place.away, OLD);
@@ -425,22 +427,17 @@ CASE_WITH(written_data_is_synced, set_up, tear_down)
 	assert_int_equal(store_sync(&place.leaf, &synced), -EIO);
 	assert_int_equal(store_sync(&place.leaf, &synced), 0);
 	assert_calls("fsync fsync fsync");
-	/* So is a failed sync of the directory, unless directories cannot be synced. */
-	for (int i = 0; i < 2; i++) {
+	/* So is a failed sync of the directory, unless directories cannot be synced, or it is gone or unreadable. */
+	static const int errs[] = {EIO, EINVAL, ENOENT, EACCES};
+	for (size_t i = 0; i < COUNT(errs); i++) {
 		add_file(place.path, PI);
 		plan.calls[FSYNC].seen = 0;
-		let_fail(FSYNC, 2, 1, i ? EINVAL : EIO);
+		let_fail(FSYNC, 2, 1, errs[i]);
 		assert_int_equal(store_sync(&place.leaf, &synced), i ? 0 : -EIO);
 		assert_calls("fsync fsync");
 		assert_int_equal(store_sync(&place.leaf, &synced), 0);
 		assert_calls(i ? "" : "fsync fsync");
 	}
-}
-
-static void before_sync(enum call c, unsigned nth)
-{
-	if (c == FDATASYNC && nth == 1)
-		add_file(place.path, PI);
 }
 
 CASE_WITH(failed_fsync_is_undone, set_up, tear_down)
@@ -459,7 +456,7 @@ CASE_WITH(failed_fsync_is_undone, set_up, tear_down)
 	/* Lines of pi's are never removed, so our lines stay. */
 	start(OLD);
 	let_fail(FDATASYNC, 1, 1, EIO);
-	plan.before = before_sync;
+	let_other_write(FDATASYNC, 1, 0, PI);
 	assert_adds(&behind, true, -EIO, OLD "line 0\n" PI);
 	start(OLD);
 	assert_int_equal(sync_now(), 0);
@@ -564,23 +561,17 @@ CASE_WITH(check_reports_room_and_errors, set_up, tear_down)
 	assert_int_equal(statvfs(place.path, &fs), 0);
 	size_t rest = fs.f_frsize - strlen(OLD) % fs.f_frsize;
 	plan.no_room = true;
-	assert_int_equal(store_check(&place.leaf, &place.id, rest), 0);
-	assert_int_equal(store_check(&place.leaf, &place.id, rest + 1), -ENOSPC);
+	if (geteuid() == 0) {
+		assert_int_equal(store_check(&place.leaf, &place.id, rest + 1), 0);
+		assert_true(chown(place.path, 1000, 1000) == 0 && seteuid(1000) == 0);
+	}
+	int fits = store_check(&place.leaf, &place.id, rest), full = store_check(&place.leaf, &place.id, rest + 1);
+	assert_int_equal(seteuid(getuid()), 0);
+	assert_int_equal(fits, 0);
+	assert_int_equal(full, -ENOSPC);
 	plan.no_room = false;
 	assert_file(OLD);
 }
-
-static int64_t pauses[16]; /* ns */
-static unsigned pause_count;
-
-static int note_pause(const struct timespec *t, struct timespec *rest)
-{
-	if (pause_count < sizeof pauses / sizeof *pauses)
-		pauses[pause_count++] = t->tv_sec * INT64_C(1000000000) + t->tv_nsec;
-	return nanosleep(t, rest);
-}
-
-__typeof__(nanosleep) *const sys_nanosleep = note_pause;
 
 /* Each wait for the lock is twice as long, up to some 10 ms. */
 CASE_WITH(lock_is_polled_less_and_less, set_up, tear_down)
