@@ -216,6 +216,9 @@ $(BUILD)/unit/test_buf: private linking += -Wl,--wrap=log_message
 # Lines that are read, counted.
 $(BUILD)/unit/test_reads: private linking += -Wl,--wrap=session_load -Wl,--wrap=session_read
 
+# How long a server may take.
+$(BUILD)/unit/test_resolver: private linking += -Wl,--wrap=blocking_pool_open
+
 # Texts that are made, counted.
 $(BUILD)/unit/test_tree: private linking += -Wl,--wrap=part_text
 

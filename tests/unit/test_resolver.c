@@ -12,8 +12,10 @@
 /* Where statx can wait, only the pool follows links. */
 #define AT_ONCE (IS_PORTABLE ? RESOLVER_WAIT : RESOLVER_NOW)
 
+#include <linux/magic.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 static struct {
 	char root[64], source[80];
@@ -21,13 +23,23 @@ static struct {
 	int refusal; /* result of openat2: 0, ENOSYS as before Linux 5.6, or EPERM as under some containers' seccomp
 	                filters */
 	unsigned asked;
+	unsigned type;    /* of every file system that is asked for it */
+	unsigned most_ms; /* which a server gets */
+	bool swaps;       /* before it is opened, a file of bob's takes the name of alice's */
 } world;
 
-int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
+int fstatfs(int fd, struct statfs *fs)
 {
-	world.asked++;
-	errno = world.refusal;
-	return world.refusal ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
+	*fs = (struct statfs){.f_type = (__typeof__(fs->f_type))world.type};
+	return 0;
+}
+
+int __real_blocking_pool_open(unsigned patience_ms, unsigned most_ms, struct blocking_pool **ret);
+int __wrap_blocking_pool_open(unsigned patience_ms, unsigned most_ms, struct blocking_pool **ret);
+int __wrap_blocking_pool_open(unsigned patience_ms, unsigned most_ms, struct blocking_pool **ret)
+{
+	world.most_ms = most_ms;
+	return __real_blocking_pool_open(patience_ms, most_ms, ret);
 }
 
 static const char *at(const char *name)
@@ -39,27 +51,45 @@ static const char *at(const char *name)
 	return to;
 }
 
+int sys_openat2(int dir, const char *path, const struct open_how *how, size_t size)
+{
+	world.asked++;
+	if (world.swaps && strcmp(path, "alices") == 0)
+		assert_int_equal(rename(at("bobs"), at("alices")), 0);
+	errno = world.refusal;
+	return world.refusal ? -1 : (int)syscall(SYS_openat2, dir, path, how, size);
+}
+
+static void give(const char *name, uid_t owner)
+{
+	if (geteuid() == 0)
+		assert_int_equal(lchown(at(name), owner, owner), 0);
+}
+
 static void put(const char *name, uid_t owner)
 {
-	CLEANUP_CLOSE int fd = open(at(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, "x", 1), 1);
-	if (geteuid() == 0)
-		assert_int_equal(fchown(fd, owner, owner), 0);
+	put_file(at(name), "x");
+	give(name, owner);
 }
 
 static void put_link(const char *to, const char *name, uid_t owner)
 {
 	assert_int_equal(symlink(to, at(name)), 0);
-	if (geteuid() == 0)
-		assert_int_equal(lchown(at(name), owner, owner), 0);
+	give(name, owner);
 }
 
 static void put_dir(const char *name, uid_t owner)
 {
 	assert_int_equal(mkdir(at(name), 0755), 0);
-	if (geteuid() == 0)
-		assert_int_equal(chown(at(name), owner, owner), 0);
+	give(name, owner);
+}
+
+/* As at the start, in the same world. */
+static void open_source(const char *source)
+{
+	resolver_close(world.r);
+	world.asked = 0;
+	assert_int_equal(resolver_open(source, &world.r), 0);
 }
 
 static int set_up(void **state)
@@ -68,25 +98,21 @@ static int set_up(void **state)
 	make_temporary(world.root);
 	snprintf(world.source, sizeof world.source, "%s/source", world.root);
 	assert_int_equal(mkdir(world.source, 0755), 0);
-	assert_int_equal(resolver_open(world.source, &world.r), 0);
+	world.r = NULL;
+	open_source(world.source);
 	return 0;
-}
-
-static int set_up_without(void **state, int refusal)
-{
-	world.refusal = refusal;
-	world.asked = 0;
-	return set_up(state);
 }
 
 static int set_up_old_kernel(void **state)
 {
-	return set_up_without(state, ENOSYS);
+	world.refusal = ENOSYS;
+	return set_up(state);
 }
 
 static int set_up_container(void **state)
 {
-	return set_up_without(state, EPERM);
+	world.refusal = EPERM;
+	return set_up(state);
 }
 
 static int tear_down(void **state)
@@ -185,6 +211,8 @@ AT_ALL_KERNELS(closed_directories_of_links_are_reported)
 	assert_false(is_closed("p/a"));
 	assert_false(is_closed("p/open"));
 	assert_true(is_closed("p/private"));
+	assert_int_equal(chmod(at("private"), 0701), 0);
+	assert_true(is_closed("p/private"));
 	assert_int_equal(chmod(at("source/p"), 0700), 0);
 	assert_false(is_closed("p/a"));
 	assert_int_equal(chmod(at("source/p"), 0755), 0);
@@ -199,13 +227,40 @@ AT_ALL_KERNELS(other_file_systems_answer_with_errors)
 	put_link("/proc/self", "source/self", geteuid());
 	const struct source_path stat = {world.r, "stat"}, nothing = {world.r, "nothing"}, self = {world.r, "self"};
 	assert_int_equal(resolve_stat(&stat, RESOLVER_NOW, &got), -EXDEV);
+	assert_int_equal(resolve_stat(&self, RESOLVER_NOW, &got), -EXDEV);
 	assert_int_equal(resolve_stat(&nothing, RESOLVER_WAIT, &got), -ENOENT);
 	assert_int_equal(resolve_file(&nothing, RESOLVER_WAIT, O_RDONLY, &got), -ENOENT);
 	assert_int_equal(resolve_file(&self, RESOLVER_WAIT, O_RDONLY, &got), -EISDIR);
 	assert_int_equal(got.fd, -1);
 	assert_int_equal(resolve_file(&stat, RESOLVER_WAIT, O_RDONLY, &got), 0);
-	assert_true(S_ISREG(got.st.st_mode) && got.linked);
+	assert_true(S_ISREG(got.st.st_mode) && got.linked && got.foreign);
 	resolved_release(world.r, &got);
+	/* A file system that is mounted in the source is another one, too. */
+	open_source("/");
+	const struct source_path mounted = {world.r, "proc/version"};
+	assert_int_equal(resolve_stat(&mounted, RESOLVER_NOW, &got), -EXDEV);
+	assert_int_equal(resolve_stat(&mounted, RESOLVER_WAIT, &got), 0);
+}
+
+/* The types that the headers of the system name. Nothing of a source on a server is asked on this thread, and a server
+ * that answers others has longer. */
+CASE_WITH(servers_of_sources_are_asked_by_the_pool, set_up, tear_down)
+{
+	static const unsigned types[] = {TMPFS_MAGIC,       NFS_SUPER_MAGIC,   FUSE_SUPER_MAGIC, SMB_SUPER_MAGIC,
+	                                 CIFS_SUPER_MAGIC,  SMB2_SUPER_MAGIC,  V9FS_MAGIC,       CEPH_SUPER_MAGIC,
+	                                 AFS_SUPER_MAGIC,   AFS_FS_MAGIC,      NCP_SUPER_MAGIC,  CODA_SUPER_MAGIC,
+	                                 OCFS2_SUPER_MAGIC, AUTOFS_SUPER_MAGIC};
+	struct resolved got = RESOLVED_INIT;
+	put("source/a", geteuid());
+	for (size_t i = 0; i < COUNT(types); i++) {
+		world.type = types[i];
+		open_source(world.source);
+		world.type = 0;
+		assert_int_equal(world.most_ms, i ? 10000 : 1000);
+		const struct source_path a = {world.r, "a"};
+		assert_int_equal(resolve_stat(&a, RESOLVER_NOW, &got), i ? -EXDEV : 0);
+		assert_int_equal(resolve_stat(&a, RESOLVER_WAIT, &got), 0);
+	}
 }
 
 /* After the first component of a path, only the last one can be a link, and only to a file. */
@@ -304,6 +359,20 @@ AT_ALL_KERNELS(links_are_followed_only_for_owner)
 	assert_int_equal(reached("dir"), -EPERM);
 	assert_int_equal(reached("dir/bobs"), -EPERM);
 	assert_int_equal(reached("dir/alices"), 2);
+	/* Links of the user who has mounted it, or of root, lead anywhere. */
+	assert_int_equal(seteuid(ALICE), 0);
+	open_source(world.source);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(reached("other"), 2);
+	assert_int_equal(reached("mounter"), 2);
+	assert_int_equal(reached("by-bob"), -EPERM);
+	/* The owner of the file that is opened counts, not of one that had its name. */
+	open_source(world.source);
+	struct resolved got = RESOLVED_INIT;
+	world.swaps = !IS_PORTABLE && !world.refusal;
+	if (world.swaps)
+		assert_int_equal(resolve_file(&(struct source_path){world.r, "own"}, AT_ONCE, O_RDONLY, &got), -EPERM);
+	world.swaps = false;
 }
 
 AT_ALL_KERNELS(own_mount_is_refused)
@@ -316,15 +385,6 @@ AT_ALL_KERNELS(own_mount_is_refused)
 	resolver_forbid_device(world.r, st.st_dev);
 	assert_int_equal(reached("there"), -ELOOP);
 	assert_int_equal(reached("file"), -ELOOP);
-	/* Another file system is not accessed under a lock. */
-	resolver_forbid_device(world.r, 0);
-	if (!IS_PORTABLE)
-		assert_int_equal(reached("there"), -EXDEV);
-	struct resolved got = RESOLVED_INIT;
-	const struct source_path where = {world.r, "file"};
-	assert_int_equal(resolve_file(&where, RESOLVER_WAIT, O_RDONLY, &got), 0);
-	assert_true(got.linked && got.foreign);
-	resolved_release(world.r, &got);
 }
 
 /* The source is the directory that its path names now, even if it was another one before. */
