@@ -150,7 +150,7 @@ is "$inode" "$(stat -c %i "$s")" "the inode of a session whose last line went on
 printf '%s' '{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"plain, '"$key"'"}}' >>"$f"
 await "the last line" grep -q "^plain, \*" "$s/entries/b/text.md"
 oracle mask "$most" "$f" | same /dev/stdin "$s/session.jsonl" "session.jsonl without a newline"
-# A line with a long key, and with more keys than are kept for the next read.
+# A line with a long key and many others.
 python3 - "$key" >>"$f" <<'END'
 import json, sys
 text = " ".join([sys.argv[1]] * 5000) + "\n-----BEGIN PRIVATE KEY-----\n" + "example0" * 2000 + "\n"

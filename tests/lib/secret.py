@@ -88,6 +88,12 @@ NONE = [
     "--token  example0exampl", "Basic  understanding-of-things-is-enough", "Basic  example0example0exa", "AQ. exampleexampleexampleexampleexample", "AQ. example0example0example0exa", "password:   example0exam", "password: example0exa", "passwort: example0example1", "app password:'''''example0example1", "\\api_key= example0example01",
 ]
 
+# As long as they can be.
+LONGEST = [
+    "x" * 39 + "_encryption-secret= example0example01", "://" + "u" * 100 + ": example@example.com", "://user: " + "p" * 200 + "@example.com",
+    "M " + "x" * 27 + ".Exampl." + "y" * 38, "BSA " + "x" * 28, "SG. " + "x" * 32 + "." + "y" * 64, "-- " + "a" * 20 + "token=example0example01",
+]
+
 
 def compile_form(form):
     kind, before, key, after, *_ = form
@@ -242,11 +248,11 @@ def plant(to):
 
 def mix(to, seed):
     random.seed(seed)
-    pieces = [b"\\n", b"\\\\n", b"\\\\\\r", b"\\", b"n", b"-", b"_", b".", b":", b"://", b"@", b"/", b"+", b"=", b" ", b'"', b"AA", b"0", b"z", b"Bearer ", b"bearer ", b"-----", b"----", b"-----BEGIN ",
+    pieces = [b"\\n", b"\\t", b"\\b", b"\\f", b"\\\\n", b"\\\\\\r", b"\\", b"n", b"-", b"_", b".", b":", b"://", b"@", b"/", b"+", b"=", b" ", b'"', b"AA", b"0", b"z", b"Bearer ", b"bearer ", b"-----", b"----", b"-----BEGIN ",
               b"PRIVATE KEY-----", b"PRIVATE KEY", b" BLOCK", b"RSA ", b"eyJ", b".eyJ", b"sk-", b"sk-ant-", b"bot", b"0000000000:", b"\0", b"\xff", b"*", b"[", b"{", b"whsec_", b"hvs.", b"SG.", b"ya29.", b"x" * 13, b"A" * 33, b"BSA", b"glpat-",
               b"api", b"_key", b"-Token", b"app", b"Password", b"passwd", b"_" * 39, b"\\\"", b"\\\\\\\"", b"'", b" = ", b": ",
               b"secret", b"TOKEN", b"=", b"--", b"-a", b"token ", b"key=", b"Basic ", b"AQ.", b".abcdefgh", b".abcdefg", b"~", b"12345678901234567890", b"abcdefghijklmnopqrst"]
-    texts = [whole(t).encode() for t in [f[6] for f in FORMS] + NONE]
+    texts = [whole(t).encode() for t in [f[6] for f in FORMS] + NONE + LONGEST]
     lines = [b'{"type":"session","version":3,"id":"mix","timestamp":"2026-01-01T00:00:00.000Z"}']
     for _ in range(3000):
         line = b""
