@@ -53,36 +53,17 @@ CASE(appends_in_order)
 	assert_memory_equal(b.p, "ab\0cdef42-x", 11);
 }
 
-CASE(grows_past_every_power)
-{
-	CLEANUP_BUF struct buf b = BUF_INIT;
-	for (size_t i = 0; i < 100000; i++)
-		buf_addc(&b, (char)(i % 251));
-	assert_int_equal(b.n, 100000);
-	assert_true(b.cap >= b.n);
-	for (size_t i = 0; i < b.n; i++)
-		assert_int_equal((unsigned char)b.p[i], i % 251);
-}
-
 CASE(formats_long_text)
 {
 	CLEANUP_BUF struct buf b = BUF_INIT;
-	for (int width = 250; width < 260; width++) {
+	for (int width = 5000; width >= 250; width = width > 260 ? 260 : width - 1) {
 		buf_reset(&b);
+		buf_adds(&b, "x");
 		buf_addf(&b, "%*d|", width, 7);
-		assert_int_equal(b.n, width + 1);
-		assert_memory_equal(b.p + width - 1, "7|", 2);
+		assert_int_equal(b.n, width + 2);
+		assert_memory_equal(b.p, "x ", 2);
+		assert_memory_equal(b.p + width, "7|", 2);
 	}
-}
-
-CASE(cstr_does_not_count_the_nul)
-{
-	CLEANUP_BUF struct buf b = BUF_INIT;
-	buf_adds(&b, "name");
-	assert_string_equal(buf_cstr(&b), "name");
-	assert_int_equal(b.n, 4);
-	buf_adds(&b, "s");
-	assert_string_equal(buf_cstr(&b), "names");
 }
 
 CASE(reset_keeps_memory_release_frees)
@@ -101,18 +82,6 @@ CASE(reset_keeps_memory_release_frees)
 	buf_adds(&b, "again");
 	assert_string_equal(buf_cstr(&b), "again");
 	buf_release(&b);
-}
-
-CASE(reserve_gives_room_to_write)
-{
-	CLEANUP_BUF struct buf b = BUF_INIT;
-	buf_adds(&b, "x");
-	char *to = buf_reserve(&b, 5000);
-	assert_non_null(to);
-	memset(to, 'y', 5000);
-	b.n += 5000;
-	assert_int_equal(b.p[0], 'x');
-	assert_int_equal(b.p[5000], 'y');
 }
 
 CASE(impossible_sizes_fail)
@@ -195,7 +164,7 @@ CASE(long_buf_is_file_backed)
 #else
 	(void)before;
 #endif
-	assert_true(buf_memory(&b) < LONG / 8);
+	assert_in_range(buf_memory(&b), LONG / 16, LONG / 8);
 	b.p[3] = 'x';
 	for (size_t i = 4; i < LONG; i++)
 		assert_int_equal(b.p[i], byte_at(i));

@@ -3,6 +3,8 @@
 #include "sessionfs/base/hash.h"
 #include "sessionfs/base/map.h"
 
+#include <pthread.h>
+
 /* Returns the largest number of `n` values in one of 4096 cells: a fair hash has about n / 4096 in each. */
 static unsigned fullest(uint64_t step, unsigned n)
 {
@@ -55,13 +57,25 @@ CASE(lengths_count)
 	}
 }
 
+static void *draw(void *arg)
+{
+	struct hash_key k;
+	hash_key_draw(&k);
+	return k.factor & 1 ? (void *)(uintptr_t)hash_bytes(&k, 0, "text", 4) : NULL;
+}
+
+/* In threads, too, one after the other, whose addresses are alike. */
 CASE(drawn_keys_differ)
 {
-	struct hash_key a, b;
-	hash_key_draw(&a);
-	hash_key_draw(&b);
-	assert_true(a.factor & 1 && b.factor & 1);
-	assert_true(hash_bytes(&a, 0, "text", 4) != hash_bytes(&b, 0, "text", 4));
+	void *h[6];
+	pthread_t thread;
+	for (size_t i = 0; i < COUNT(h); i++) {
+		h[i] = draw(NULL);
+		if (i % 2)
+			assert_true(!pthread_create(&thread, NULL, draw, NULL) && !pthread_join(thread, &h[i]));
+		for (size_t k = 0; k < i; k++)
+			assert_ptr_not_equal(h[i], h[k]);
+	}
 }
 
 CASE(map_finds_names)

@@ -121,6 +121,10 @@ CASE(foreign_files_are_read_by_the_pool)
 	assert_int_equal(opened_seek_data(o, 10), -ENXIO);
 	put_file(path, "01\n3456789");
 	assert_int_equal(line_start(o, 9, UINT64_MAX), 3);
+	/* A slow server has a second for a part of a long read. */
+	static char much[1 << 20];
+	assert_int_equal(truncate(path, sizeof much), 0);
+	assert_in_range(opened_pread_raw(o, much, sizeof much, 0), 1, sizeof much / 4);
 	/* A thread closes the file. */
 	opened_put(o);
 	while (fcntl(descriptor, F_GETFD) >= 0)
