@@ -405,7 +405,7 @@ static void *find_all(void *arg)
 void __wrap_lock_release(struct lock *l)
 {
 	struct source_fixture *p = removing;
-	const struct disk_scan *scan = p ? p->c->dirs[1].scanned.scan : NULL;
+	const struct disk_scan *scan = p && l == &p->c->lock ? p->c->dirs[1].scanned.scan : NULL;
 	bool is_applied = scan && scan->phase == SCAN_APPLYING;
 	__real_lock_release(l);
 	if (!is_applied)
