@@ -132,24 +132,20 @@ static int copy_read(struct copy_run *c, node_t node, uint64_t off)
 	return rc < 0 ? rc : 0;
 }
 
-/* Returns whether the file has the bytes of the tree. */
+/* Returns whether the file has the bytes of the tree, which one read returns: see cli_read_size. */
 static bool copy_is_equal(struct copy_run *c, node_t node, int fd)
 {
 	struct buf there CLEANUP_BUF = BUF_INIT;
 	char *p = buf_reserve(&there, CLI_READ_SIZE);
-	uint64_t off = 0;
-	do {
-		if (!p || copy_read(c, node, off) < 0)
+	if (!p || copy_read(c, node, 0) < 0)
+		return false;
+	for (struct span left = buf_span(&c->chunk); left.n > 0;) {
+		ssize_t n = sys_read(fd, p, left.n < CLI_READ_SIZE ? left.n : CLI_READ_SIZE);
+		if (n <= 0 || memcmp(p, left.p, (size_t)n) != 0)
 			return false;
-		off += c->chunk.n;
-		for (struct span left = buf_span(&c->chunk); left.n > 0;) {
-			ssize_t n = sys_read(fd, p, left.n < CLI_READ_SIZE ? left.n : CLI_READ_SIZE);
-			if (n <= 0 || memcmp(p, left.p, (size_t)n) != 0)
-				return false;
-			left.p += n;
-			left.n -= (size_t)n;
-		}
-	} while (c->chunk.n == cli_read_size(node));
+		left.p += n;
+		left.n -= (size_t)n;
+	}
 	return sys_read(fd, p, 1) == 0;
 }
 
