@@ -74,24 +74,10 @@ is_sanitized || {
 		is "" "$(find "$T/to" -name '.sessionfs~')" "unfinished on a full disk"
 		goes_on "a full disk at $at"
 	done
-	# Files are synced before they are renamed: a file that cannot be synced has no name.
+	# A file that cannot be synced has no name. (tests/power finds a sync that is missing.)
 	ended 1 fsync 50 error=EIO
 	matches "^sessionfs: [^:]+: Input/output error$" "$(cat "$T/err")" "the message of what cannot be synced"
 	goes_on "a file that cannot be synced"
-	# A user's strace sees no names: the program cannot be debugged (PR_SET_DUMPABLE).
-	[ "$(id -u)" -ne 0 ] || {
-		rm -rf "$T/to"
-		strace -f -y -qq -o "$T/trace" -e trace=openat,symlinkat,fsync,renameat "${copy[@]}" "$T/to" >/dev/null
-		awk '/openat\(.*"\.sessionfs~", O_WRONLY/ { fd = $NF; files++; synced = 0 }
-			/symlinkat\(/ { synced = 1 }
-			/fsync\(/ && $0 ~ "fsync\\(" fd "\\)" { synced = 1; syncs++ }
-			/renameat\(/ { if (!synced) print "not synced before: " $0; synced = 0 }
-			END { if (!files || syncs < files) print files " files, " syncs " calls of fsync" }' "$T/trace" >"$T/order"
-		is "" "$(cat "$T/order")" "the order of fsync and rename"
-		find "$T/to" -type d | sort >"$T/dirs"
-		sed -n "s|.* fsync([0-9]*<\($T/to.*\)>) .*|\1|p" "$T/trace" | grep -v '/\.sessionfs~$' | sort -u | diff "$T/dirs" - >&2 ||
-			die "not every directory of a new copy is synced"
-	}
 	ended 1 renameat 50 error=EACCES
 	matches "^sessionfs: [^:]+: Permission denied$" "$(cat "$T/err")" "the message of what failed"
 	is 1 "$(cd "$T/fresh" && find . ! -type d | while IFS= read -r f; do [ -e "$T/to/$f" ] || [ -h "$T/to/$f" ] || echo "$f"; done | wc -l)" "files that lack"

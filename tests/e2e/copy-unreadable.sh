@@ -38,15 +38,16 @@ projects/q/fit" "$(cat "$T/full/projects/p/one/forks")" "the forks"
 is projects/q/bad "$(cat "$T/full/projects/p/two/parent")" "the parent"
 export BAD=$T/what
 
-# Sessions that disappear from the source, and names that it never had.
-gone() { rm -f "$T/src/--p--/old.jsonl"; }
+# A session disappears from the source, and one grows. Names that it never had:
 stray=(projects/p/never projects/p/one/entries/e-one/never html/p/never.html projects/r/six/never)
 prepare() {
 	local name
 	rm -rf "$T/to" "$T/src"
 	cp -a "$T/all" "$T/src"
 	cp -a "$T/full" "$T/to"
-	gone
+	rm "$T/src/--p--/old.jsonl"
+	echo '{"type":"custom","id":"grown","parentId":"f-six"}' >>"$T/src/--r--/six.jsonl"
+	touch -d @1772450000 "$T/src/--r--/six.jsonl"
 	for name in "${stray[@]}"; do echo mine >"$T/to/$name"; done
 	mkdir "$T/to/projects/never" "$T/to/by-date/never"
 }
@@ -70,6 +71,7 @@ copy_failing() { # WHAT REGEX
 pruned() { # NAME...
 	local name
 	for name; do [ ! -e "$T/to/$name" ] && [ ! -h "$T/to/$name" ] || die "$name is kept if $BAD_FILE fails ($what)"; done
+	is entries/grown "$(readlink "$T/to/projects/r/six/leaf")" "a link in a session that grew, if $BAD_FILE fails ($what)"
 }
 recovers() {
 	"${copy[@]}" --delete / "$T/to" >"$T/out" || die "the copy does not recover from $BAD_FILE ($what)"

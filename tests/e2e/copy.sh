@@ -46,13 +46,13 @@ for part in html "$WEATHER" "$FORECAST/" "projects/../$V1/./entries"; do
 	rm -rf "$T/part"
 done
 copy "1 written, 0 unchanged, 0 removed" "$FORECAST/title" "$T/part"
+touch "$T/part/.sessionfs~" # of a killed copy
 copy "1 written, 0 unchanged, 0 removed" html/index.html "$T/part/"
 copy "0 written, 1 unchanged, 0 removed" html/index.html "$T/part"
-is "index.html title" "$(ls "$T/part" | tr "\n" " " | sed "s/ $//")" "two files"
+is "index.html title" "$(ls -A "$T/part" | tr "\n" " " | sed "s/ $//")" "two files"
 same "$T/to/$FORECAST/title" "$T/part/title" "one file"
 copy "[1-9].*" latest "$T/part"
 same "$T/to/latest/chat.md" "$T/part/chat.md" "the newest session"
-fails 1 "^sessionfs: projects/none: No such file" "$SESSIONFS" -S "$T/src" --copy projects/none "$T/part"
 rm -rf "$T/part"
 
 # After a line was appended to one session, its files and those made from all sessions are written again.
@@ -75,7 +75,6 @@ while IFS= read -r path; do
 	esac
 done <"$T/changed"
 is "" "$(cat "$T/others")" "other files that were written"
-grep -qxF "./$ICONS/session.jsonl" "$T/changed" || die "session.jsonl was not written again"
 same "$file" "$T/to/$ICONS/session.jsonl" "the grown session"
 grep -q "/entries/.*/entry.json$" "$T/changed" && [ "$(grep -c '/entry.json$' "$T/changed")" -gt 1 ] && die "entries that stayed the same were written again"
 rm -rf "$T/fresh"
@@ -84,12 +83,12 @@ dump mount "$T/fresh" >"$T/a"
 dump mount "$T/to" >"$T/b"
 diff -u "$T/a" "$T/b" >&2 || die "gone on with, the copy differs from a fresh one"
 
-# A change in neither size nor time: the forks of a session. The names are equally long.
+# A change in neither size nor time: the forks of a session, and a link. The names are equally long.
 forks=$(cd "$T/to" && find projects -name forks | sed -n 1p)
 tr '0-9' '1-90' <"$T/to/$forks" >"$T/other"
 cat "$T/other" >"$T/to/$forks.new" && touch -r "$T/to/$forks" "$T/to/$forks.new" && mv "$T/to/$forks.new" "$T/to/$forks"
-copy "1 written, .* removed" / "$T/to"
-same "$T/fresh/$forks" "$T/to/$forks" "forks"
+ln -sfn "$(readlink "$T/to/$FORECAST/leaf" | tr '0-9' '1-90')" "$T/to/$FORECAST/leaf" && touch -h -r "$T/fresh/$FORECAST/leaf" "$T/to/$FORECAST/leaf"
+copy "2 written, .* removed" / "$T/to"
 # Changes that another program made to the copy, and a mode.
 chmod u+w "$T/to/$FORECAST/title"
 echo more >>"$T/to/$FORECAST/title"
@@ -112,25 +111,14 @@ copy "0 written, [1-9][0-9]* unchanged, [1-9][0-9]* removed" --delete / "$T/to"
 rm -rf "$T/fresh"
 copy ".*" / "$T/fresh"
 diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "with --delete something else is left than a fresh copy has"
-is mine "$(cat "$T/outside/kept")" "the target of a link"
 
-# Links in place of an unfinished file, and with the time of the file, are not followed; --delete removes them.
-# (copy-kept.sh: other obstacles.)
-kept_outside() {
-	is "dir kept" "$(cd "$T/outside" && echo *)" "the files outside"
-	is "mine mine" "$(cat "$T/outside/kept" "$T/outside/dir/kept" | xargs)" "the files outside"
-}
+# A link in place of an unfinished file is not followed. (copy-kept.sh: other obstacles.)
 rm "$T/to/$V1/title"
 ln -s "$T/outside/kept" "$T/to/$V1/.sessionfs~"
-ln -sf "$T/outside/kept" "$T/to/sessions.tsv"
-touch -h -r "$T/fresh/sessions.tsv" "$T/to/sessions.tsv"
-fails 1 "^sessionfs: sessions.tsv: File exists; it is in the way of the copy" "$SESSIONFS" -S "$T/src" --copy / "$T/to"
-[ -h "$T/to/sessions.tsv" ] || die "the link sessions.tsv is lost"
-[ ! -h "$T/to/$V1/.sessionfs~" ] || die "a seemingly unfinished file is left"
-kept_outside
-copy "[1-9].*" --delete / "$T/to"
-diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "links in the copy are left"
-kept_outside
+copy "1 written, .*" / "$T/to"
+diff -r --no-dereference "$T/fresh" "$T/to" >&2 || die "a link in the copy is left"
+is "dir kept" "$(cd "$T/outside" && echo *)" "the files outside"
+is "mine mine" "$(cat "$T/outside/kept" "$T/outside/dir/kept" | xargs)" "the files outside"
 
 # Directories that must not be touched, each with its reason.
 refused() { # REGEX DIRECTORY [OPTION...]

@@ -167,16 +167,16 @@ static void check_syncs(struct names *all)
 	}
 }
 
-static bool copy(const char *source, const char *above)
+static bool copy(const struct copying *c, const char *above)
 {
 	struct opened_session o;
-	struct tree_attr root;
+	struct tree_attr what;
 	char *to;
 	FILE *out = fopen("/dev/null", "w");
 	assert_true(out && asprintf(&to, "%s/" TO, above) > 0);
-	opened_session_begin(&o, source);
-	assert_int_equal(tree_resolve(o.tree, "projects", true, &root), 0);
-	bool ok = cli_copy(o.tree, "projects", &root, to, false, out);
+	opened_session_begin(&o, c->source);
+	assert_int_equal(tree_resolve(o.tree, c->path, true, &what), 0);
+	bool ok = cli_copy(o.tree, c->path, &what, to, false, out);
 	opened_session_end(&o);
 	fclose(out);
 	free(to);
@@ -197,7 +197,7 @@ static void copy_again(const struct names *all)
 			store_state(dir, n->path, &n->states.v[(state + i) % n->states.n]);
 		}
 		store_state(dir, TO, &(struct seen_state){.exists = true, .mode = S_IFDIR, .bytes = BUF_INIT});
-		if (!copy(all->of->source, dir))
+		if (!copy(all->of, dir))
 			fail_msg("the next copy failed");
 		for (size_t i = 0; i < all->all.n; i++) {
 			const struct name *n = &all->all.v[i];
@@ -235,10 +235,10 @@ static struct disk *record(struct copying *c, size_t killed, const char *dir, st
 	disk_make_dir(d, TO);
 	if (killed > 0) {
 		disk_kill(d, killed);
-		assert_false(copy(c->source, dir));
+		assert_false(copy(c, dir));
 		disk_kill(d, 0);
 	}
-	assert_true(copy(c->source, dir));
+	assert_true(copy(c, dir));
 	disk_promise_all(d);
 	disk_stop(d);
 	disk_each_name(d, DISK_EVERY_SYNC, add_name, ret);

@@ -472,7 +472,10 @@ static void copy_is_whole(void **state)
 	wire_file(&w, FULL_NAME, BASE LABEL);
 	wire_age(&w, FULL_NAME, 1000);
 	copied.source = w.source;
-	copying_run(&copied);
+	for (const char *const *path = (const char *const[]){"projects", "README.md", NULL}; *path; path++) {
+		copied.path = *path;
+		copying_run(&copied);
+	}
 	remove_all(w.source);
 }
 
