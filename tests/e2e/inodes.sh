@@ -10,6 +10,8 @@ numbers() { (cd "$T/mnt" && find . search/{words,the,error} -printf '%i %p\n' | 
 numbers >"$T/first"
 [ "$(wc -l <"$T/first")" -gt 500 ] || die "only $(wc -l <"$T/first") names"
 is "" "$(find "$T/mnt" ! -type l -printf '%i\n' | sort | uniq -d)" "two files with one inode number"
+is "$(find "$T/mnt/$FORECAST" -mindepth 1 -maxdepth 1 -printf '%i\n' | sort)" \
+	"$("$SESSIONFS" -S "$T/src" --ls --json "$FORECAST" | grep -o '"inode":[0-9]*' | cut -d: -f2 | sort)" "numbers of --ls --json"
 numbers >"$T/second"
 same "$T/first" "$T/second" "inode numbers, a second time"
 if [ "$(id -u)" -eq 0 ] && sync && echo 3 2>/dev/null >/proc/sys/vm/drop_caches; then

@@ -14,7 +14,7 @@ mkdir "$T/src/--said--"
 {
 	printf '%s\n' '{"type":"session","version":3,"id":"team/42","timestamp":"2026-03-02T09:15:03.460Z","cwd":"/x"}'
 	call c1 null '{"command":"git status\n\tone\ttwo \"quoted\"","list":[1, "wombat\tx"],"":{"deep" : [ ]}}'
-	call c2 '"c1"' '"plain wombat\nsecond wombat"'
+	call c2 '"c1"' '"plain wombat\\tail\nsecond wombat"'
 	call c3 '"c2"' '{}'
 	value() { printf '{"type":"%s","id":"%s","parentId":"c3","timestamp":"2026-03-02T09:15:03.460Z",%s}\n' "$@"; }
 	value label l1 '"targetId":"c1","label":"nano wombat"'
@@ -102,9 +102,10 @@ same "$T/out" "$T/the" "--search and hits.txt"
 "$SESSIONFS" -S "$T/src" --cat search/the/hits.txt | cmp - "$T/the" || die "--cat differs"
 "$SESSIONFS" -S "$T/src" --ls search/the >"$T/ls"
 grep -q ' 0001 .* -> ../../projects/' "$T/ls" || die "--ls shows no link"
-"$SESSIONFS" -S "$T/src" --search --json the | jq -e 'select(.project and .stem and .entry and .what and .path and .line and .text and .title | not)' &&
-	die "a field is missing"
 find_it() { "$SESSIONFS" -S "$T/src" --search "$@"; }
+find_it --json the | jq -e 'select(.project and .stem and .entry and .what and .path and .line and .text and .title | not)' &&
+	die "a field is missing"
+is "" "$(find_it --json the | jq -r '[.project, .stem, .title] | @tsv' | sort -u | comm -23 - <(cut -f 2,3,14 "$T/mnt/sessions.tsv" | sort))" "titles of other sessions"
 find_it --limit 3 --entries the | cmp - <(head -n 4 "$T/mnt/search/the/entries.tsv") || die "--limit of entries"
 is 3 "$(find_it --json --limit 3 the | wc -l)" "--limit of objects"
 is "$(head -n 1 "$T/the")" "$(find_it -m 1 --limit 1 the)" "the first line"
