@@ -28,9 +28,10 @@ found=$("$SESSIONFS" -S "$T/src" --search 'findme session:long' | sed 's/^[^:]*:
 is 300 "$(python3 -c 'import sys; print(len(sys.argv[1]))' "$found")" "characters of the line that was found"
 matches findme "$found" "the line that was found"
 
-# A text is of one moment, also if its reader is slow. Without a watch, a scan is current for 200 ms.
+# A text can be longer than a file is allowed to be. It is of one moment, also if its reader is slow. Without a watch, a scan is current for 200 ms.
 chat=("$SESSIONFS" -S "$T/src" --cat projects/p/long/chat.md)
 "${chat[@]}" >"$T/before"
+(ulimit -S -f 100 && "${chat[@]}") | same - "$T/before" "a text beyond the limit of file sizes"
 "${chat[@]}" | {
 	dd bs=1 count=1 status=none
 	echo '{"type":"session_info","id":"n","parentId":"a","name":"another"}' >>"$T/src/--p--/long.jsonl"
