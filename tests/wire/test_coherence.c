@@ -41,31 +41,26 @@ int __wrap_tree_getattr(struct tree *t, node_t node, struct tree_attr *ret)
 	return __real_tree_getattr(t, node, ret);
 }
 
-static int set_up(void **state, bool read_only, bool unwatched, long age)
+static int set_up(void **state, bool read_only, bool unwatched)
 {
 	struct wire *w = prepare();
-	wire_age(w, FILE_ONE, age);
-	wire_age(w, FILE_TWO, age);
-	wire_age(w, "flat.jsonl", age);
+	wire_age(w, FILE_ONE, 10000);
+	wire_age(w, FILE_TWO, 10000);
+	wire_age(w, "flat.jsonl", 10000);
 	w->unwatched = unwatched;
 	wire_open(w, read_only, ALL_FLAGS);
 	*state = w;
 	return 0;
 }
 
-static int at_rest(void **state)
-{
-	return set_up(state, false, false, 1000);
-}
-
 static int untouched(void **state)
 {
-	return set_up(state, false, false, 10000);
+	return set_up(state, false, false);
 }
 
 static int untouched_unwatched(void **state)
 {
-	return set_up(state, true, true, 10000);
+	return set_up(state, true, true);
 }
 
 /* Returns the time in milliseconds. */
@@ -131,6 +126,18 @@ STATE_CASE(i3_lease_is_revoked_once, untouched, teardown)
 	assert_true(leases_may_be_active(w->fs, node_unpack(leased).slot));
 }
 
+/* The notes take at most 2 MiB, however many nodes the kernel asks for. */
+STATE_CASE(i3_notes_of_leases_are_limited, untouched, teardown)
+{
+	size_t granted = 0;
+	for (node_t i = wire_walk(w, FIRST_ENTRY).nodeid, end = i + (1 << 20); i < end; i++) {
+		struct tree_attr a = {.node = i, .attr_class = TREE_LEASE};
+		leases_grant(w->fs, &a);
+		granted += a.attr_class == TREE_LEASE;
+	}
+	assert_in_range(granted * sizeof(node_t), 1 << 20, 2 << 20);
+}
+
 /* Its time is the time of a record, which another label can share. */
 STATE_CASE(i3_unreliable_mtime_has_own_lease, untouched, teardown)
 {
@@ -146,7 +153,7 @@ STATE_CASE(i3_unreliable_mtime_has_own_lease, untouched, teardown)
 }
 
 /* Each close of a descriptor sends FLUSH, even if nothing was written through it. */
-STATE_CASE(i5_empty_write_sends_no_notification, at_rest, teardown)
+WIRED(i5_empty_write_sends_no_notification)
 {
 	struct fuse_open_out open;
 	uint64_t name = wire_walk(w, SESSION "/name").nodeid;
@@ -168,7 +175,7 @@ STATE_CASE(i5_empty_write_sends_no_notification, at_rest, teardown)
 }
 
 /* truncate(2) has no close, so it is committed by its own reply. */
-STATE_CASE(i5_truncation_notifies_before_reply, at_rest, teardown)
+WIRED(i5_truncation_notifies_before_reply)
 {
 	uint64_t name = wire_walk(w, SESSION "/name").nodeid;
 	wire_walk(w, TITLE);
@@ -242,7 +249,8 @@ STATE_CASE(i7_unwatched_forks_are_uncached, untouched, teardown)
 	assert_int_equal(wire_attr(w, wire_walk(w, SESSION "/entries").nodeid).attr_valid, 60);
 }
 
-/* Opens a file and closes it: the kernel may keep its pages or not, and the tree is asked so often for attributes. */
+/* Opens a file and closes it: the kernel may keep its pages or not, sends no FLUSH, and the tree is asked so often for
+ * attributes. */
 static void assert_opens(struct wire *w, const char *path, bool is_kept, unsigned asked)
 {
 	struct fuse_open_out open;
@@ -251,8 +259,8 @@ static void assert_opens(struct wire *w, const char *path, bool is_kept, unsigne
 	assert_int_equal(wire_open_file(w, node, O_RDONLY, &open), 0);
 	assert_int_equal(asked_of_attr - before, asked);
 	wire_release(w, node, open.fh);
-	assert_int_equal(open.open_flags & (FOPEN_KEEP_CACHE | FOPEN_DIRECT_IO),
-	                 is_kept ? FOPEN_KEEP_CACHE : FOPEN_DIRECT_IO);
+	assert_int_equal(open.open_flags & (FOPEN_KEEP_CACHE | FOPEN_DIRECT_IO | FOPEN_NOFLUSH),
+	                 (is_kept ? FOPEN_KEEP_CACHE : FOPEN_DIRECT_IO) | FOPEN_NOFLUSH);
 }
 
 /* The kernel has the attributes, or requests them: rendering the text for its size would be wasted. */
@@ -274,11 +282,11 @@ STATE_CASE(i8_open_of_quiet_file_renders_nothing, untouched, teardown)
 
 CASE_WITH(i8_open_without_follower_renders, NULL, teardown)
 {
-	set_up(state, false, true, 10000);
+	set_up(state, false, true);
 	assert_opens(*state, SESSION "/transcript.md", true, 1);
 }
 
-STATE_CASE(i10_existing_name_is_not_negative, at_rest, teardown)
+WIRED(i10_existing_name_is_not_negative)
 {
 	struct fuse_entry_out e;
 	unsigned before = asked_of_missing;
@@ -293,7 +301,7 @@ STATE_CASE(i10_existing_name_is_not_negative, at_rest, teardown)
 static int traced(void **state)
 {
 	log_setup(LOG_LEVEL_DEBUG, LOG_TO_STDERR);
-	return set_up(state, true, true, 10000);
+	return set_up(state, true, true);
 }
 
 static int traced_writable(void **state)

@@ -12,6 +12,7 @@
 static atomic_uint waits;  /* calls of catalog_wait since then */
 static atomic_bool begun;  /* it reports them */
 static atomic_uint looked; /* sessions that were looked up again */
+static atomic_int failure; /* its next wait returns this; 0: it waits */
 
 ssize_t __real_catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, struct catalog_change **ret);
 ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, struct catalog_change **ret);
@@ -22,6 +23,8 @@ int __wrap_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 
 ssize_t __wrap_catalog_wait(struct catalog *c, int timeout_ms, int output, bool look, struct catalog_change **ret)
 {
+	if (atomic_load(&failure))
+		return atomic_exchange(&failure, 0);
 	if (!atomic_load(&begun) || atomic_fetch_add(&waits, 1) > 0)
 		return __real_catalog_wait(c, timeout_ms, output, look, ret);
 	*ret = calloc(CHANGED, sizeof **ret);
@@ -45,6 +48,17 @@ int __wrap_catalog_slot(struct catalog *c, uint32_t slot, struct slot_info *ret)
 		return __real_catalog_slot(c, slot, ret);
 	atomic_fetch_add(&looked, 1);
 	return -ESTALE;
+}
+
+/* Nothing is notified from then on. */
+WIRED(i2_no_lease_after_follower_failed)
+{
+	atomic_store(&failure, -EIO);
+	catalog_wake(w->catalog);
+	while (atomic_load(&failure))
+		usleep(10000);
+	fs_stop(w->fs);
+	assert_int_equal(wire_walk(w, SESSION "/title").attr_valid, 0);
 }
 
 /* Comparing each with all others would take a minute of CPU time. */

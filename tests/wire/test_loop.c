@@ -519,6 +519,15 @@ CASE(preempted_reader_stops_spinning)
 	taken_us = 0;
 }
 
+CASE(i2_no_lease_without_thread)
+{
+	creatable = 2; /* of the loop */
+	assert_int_equal(setup(state), 0);
+	creatable = 1000;
+	assert_int_equal(wire_walk(*state, SESSION "/title").attr_valid, 0);
+	teardown(state);
+}
+
 /* A foreign thread; none of ours has this id. */
 enum { STRANGER = 1 };
 

@@ -66,19 +66,24 @@ WIRED(i10_negative_entry_timeouts)
 	assert_int_equal(e.entry_valid + e.entry_valid_nsec, 0);
 }
 
-/* Nodes above the sessions are invalidated at once, even if no node of the session was given out. */
+/* Nodes above the sessions are invalidated at once, even if no node of the session was given out, and again after a
+ * second: an older answer can have been under way. */
 WIRED(i3_notifies_nodes_above_session)
 {
 	NEEDS_WATCHES();
 	struct fuse_entry_out e;
 	assert_int_equal(wire_lookup(w, FUSE_ROOT_ID, "projects", &e), 0);
 	assert_int_equal(e.attr_valid, 60);
+	w->counted = FUSE_ROOT_ID;
 	wire_append(w, FILE_ONE, more);
 	wire_notification(w);
 	/* With the session, notifications would begin there. */
 	assert_int_equal(w->dropped.ino, FUSE_ROOT_ID);
 	wire_notification(w);
 	assert_int_not_equal(w->dropped.ino, FUSE_ROOT_ID);
+	while (w->drops < 2 && wire_wait(w, 60000))
+		wire_notification(w);
+	assert_int_equal(w->drops, 2);
 }
 
 /* A directory of an entry is leased, except while its session grows. */
@@ -244,9 +249,13 @@ WIRED(query_in_use_is_kept)
 	/* Two lookups, so two references. */
 	uint64_t node = wire_walk(w, "search/How").nodeid;
 	assert_int_equal(wire_walk(w, "search/How").nodeid, node);
-	ask(w, search, 0, OTHERS, true);
-	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, NULL), 0);
 	struct fuse_forget_in forget = {.nlookup = 1};
+	uint64_t lost = wire_walk(w, "search/lost").nodeid;
+	wire_send_withdrawn(w, FUSE_LOOKUP, search, "lost", 5, NULL, 0);
+	wire_send(w, FUSE_FORGET, lost, &forget, sizeof forget, NULL, 0);
+	ask(w, search, 0, OTHERS, true);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, lost, &in, sizeof in, NULL), -ESTALE);
+	assert_int_equal(wire_call(w, FUSE_GETATTR, node, &in, sizeof in, NULL), 0);
 	struct fuse_batch_forget_in batch = {.count = 1};
 	struct fuse_forget_one nodes[] = {{node, 1}};
 	wire_send(w, FUSE_FORGET, node, &forget, sizeof forget, NULL, 0);
@@ -263,6 +272,13 @@ WIRED(query_in_use_is_kept)
 	assert_int_equal(wire_walk(w, "search/How").nodeid, node);
 }
 
+/* As wire_call, with names or text after the argument. */
+static int call_with(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const char *text,
+                     size_t text_n)
+{
+	return wire_receive_of(w, wire_send(w, opcode, node, arg, n, text, text_n), NULL);
+}
+
 static void check_refusals(struct wire *w, int refusal)
 {
 	struct reply r;
@@ -271,43 +287,26 @@ static void check_refusals(struct wire *w, int refusal)
 	struct fuse_write_in write = {.size = 1};
 	struct fuse_setattr_in setattr = {.valid = FATTR_SIZE};
 	struct fuse_fallocate_in fallocate = {.length = 1};
-	struct {
-		struct fuse_create_in in;
-		char name[8];
-	} create = {{.flags = O_WRONLY | O_CREAT}, "new"};
-	struct {
-		struct fuse_mknod_in in;
-		char name[8];
-	} mknod = {{.mode = S_IFREG | 0644}, "new"};
-	struct {
-		struct fuse_mkdir_in in;
-		char name[8];
-	} mkdir = {{.mode = 0755}, "new"};
-	struct {
-		struct fuse_rename2_in in;
-		char names[10];
-	} rename = {{.newdir = dir}, "title\0new"};
-	struct {
-		struct fuse_link_in in;
-		char name[8];
-	} link = {{.oldnodeid = file}, "new"};
+	struct fuse_create_in create = {.flags = O_WRONLY | O_CREAT};
+	struct fuse_mknod_in mknod = {.mode = S_IFREG | 0644};
+	struct fuse_mkdir_in mkdir = {.mode = 0755};
+	struct fuse_rename2_in rename = {.newdir = dir};
+	struct fuse_link_in link = {.oldnodeid = file};
 
 	assert_int_equal(wire_open_file(w, file, O_WRONLY, &open), refusal);
 	assert_int_equal(wire_open_file(w, file, O_RDWR, &open), refusal);
 	assert_int_equal(wire_open_file(w, file, O_RDONLY | O_TRUNC, &open), refusal);
-	wire_send(w, FUSE_WRITE, file, &write, sizeof write, "x", 1);
-	wire_receive(w, &r);
-	assert_int_equal(r.error, -EBADF);
+	assert_int_equal(call_with(w, FUSE_WRITE, file, &write, sizeof write, "x", 1), -EBADF);
 	assert_int_equal(wire_call(w, FUSE_SETATTR, file, &setattr, sizeof setattr, &r), refusal);
 	assert_int_equal(wire_call(w, FUSE_FALLOCATE, file, &fallocate, sizeof fallocate, &r), -ENOSYS);
-	assert_int_equal(wire_call(w, FUSE_CREATE, dir, &create, sizeof create, &r), refusal);
-	assert_int_equal(wire_call(w, FUSE_MKNOD, dir, &mknod, sizeof mknod, &r), refusal);
-	assert_int_equal(wire_call(w, FUSE_MKDIR, dir, &mkdir, sizeof mkdir, &r), refusal);
+	assert_int_equal(call_with(w, FUSE_CREATE, dir, &create, sizeof create, "new", 4), refusal);
+	assert_int_equal(call_with(w, FUSE_MKNOD, dir, &mknod, sizeof mknod, "new", 4), refusal);
+	assert_int_equal(call_with(w, FUSE_MKDIR, dir, &mkdir, sizeof mkdir, "new", 4), refusal);
 	assert_int_equal(wire_call(w, FUSE_UNLINK, dir, "title", 6, &r), refusal);
 	assert_int_equal(wire_call(w, FUSE_RMDIR, dir, "entries", 8, &r), refusal);
 	assert_int_equal(wire_call(w, FUSE_SYMLINK, dir, "new\0target", 11, &r), refusal);
-	assert_int_equal(wire_call(w, FUSE_RENAME2, dir, &rename, sizeof rename, &r), refusal);
-	assert_int_equal(wire_call(w, FUSE_LINK, dir, &link, sizeof link, &r), refusal);
+	assert_int_equal(call_with(w, FUSE_RENAME2, dir, &rename, sizeof rename, "title\0new", 10), refusal);
+	assert_int_equal(call_with(w, FUSE_LINK, dir, &link, sizeof link, "new", 4), refusal);
 	assert_int_equal(wire_call(w, FUSE_GETXATTR, file, &(struct fuse_getxattr_in){.size = 100}, 8, &r), -ENOSYS);
 }
 
@@ -407,9 +406,14 @@ WIRED(i8_growing_session_is_read_from_pinned_text)
 WIRED(many_open_files)
 {
 	struct fuse_open_out open[50];
+	struct fuse_open_in in = {.flags = O_RDONLY};
+	struct fuse_create_in create = {.flags = O_WRONLY | O_CREAT};
 	uint64_t node = wire_walk(w, SESSION "/tree.txt").nodeid;
 	wire_age(w, FILE_ONE, 1);
 	wire_wait_for_look();
+	/* No RELEASE will come. */
+	wire_send_withdrawn(w, FUSE_OPEN, node, &in, sizeof in, NULL, 0);
+	wire_send_withdrawn(w, FUSE_CREATE, wire_walk(w, SESSION).nodeid, &create, sizeof create, "new", 4);
 	for (size_t i = 0; i < 50; i++) {
 		assert_int_equal(wire_open_file(w, node, O_RDONLY, &open[i]), 0);
 		assert_int_equal(open[i].fh, i + 1);

@@ -89,8 +89,14 @@ void wire_let_stand(clockid_t clock)
 	let_stand(clock);
 }
 
+/* The number of the request whose reply is refused. */
+static _Atomic uint64_t withdrawn;
+
 static ssize_t io_writev(int fd, struct iovec *iov, int count, void *userdata)
 {
+	uint64_t unique = ((const struct fuse_out_header *)iov[0].iov_base)->unique;
+	if (unique && atomic_compare_exchange_strong(&withdrawn, &unique, 0))
+		return errno = ENOENT, -1;
 	return writev(fd, iov, count);
 }
 
@@ -192,6 +198,13 @@ uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *a
 	struct iovec parts[] = {{&in, sizeof in}, {(void *)(uintptr_t)arg, n}, {(void *)(uintptr_t)more, more_n}};
 	assert_int_equal(writev(w->fd, parts, 3), in.len);
 	return in.unique;
+}
+
+void wire_send_withdrawn(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *more,
+                         size_t more_n)
+{
+	atomic_store(&withdrawn, w->unique + 2);
+	wire_send(w, opcode, node, arg, n, more, more_n);
 }
 
 bool wire_wait(struct wire *w, int ms)

@@ -73,6 +73,9 @@ void wire_close(struct wire *w);
 /* Sends a request made of the given parts (up to a NULL) and returns its number. */
 uint64_t wire_send(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *more,
                    size_t more_n);
+/* The same; the request is interrupted, and the kernel refuses its reply. */
+void wire_send_withdrawn(struct wire *w, uint32_t opcode, uint64_t node, const void *arg, size_t n, const void *more,
+                         size_t more_n);
 /* Receives the next reply and returns its request's number. Notifications before it are counted. */
 uint64_t wire_receive(struct wire *w, struct reply *ret);
 /* Receives the next message and returns its request's number, or 0 for a notification, which is counted. */
