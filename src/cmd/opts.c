@@ -36,7 +36,7 @@ struct option {
 	const char *standard;       /* the default, as a user writes it; NULL: zero, or of an ACTION, one is required */
 	const char *help;           /* NULL: not in the usage text */
 	const char *const *choices; /* the last one is NULL */
-	const char *without[2];     /* the names of options beside which it has no effect */
+	const char *without[2];     /* the names of options with which it has no effect */
 };
 
 #define FIELD(f) .at = offsetof(struct opts, f)
@@ -444,12 +444,18 @@ static int opts_parse_words(struct opts_parser *p, int argc, char *const argv[])
 	return 0;
 }
 
-static bool opts_is_written(const struct opts_parser *p, const char *name)
+/* Fails if an option is written with which the ith one has no effect. */
+static int opts_check_without(struct opts_parser *p, size_t i)
 {
-	size_t i = 0;
-	while (!options[i].name || strcmp(options[i].name, name) != 0)
-		i++;
-	return p->written[i].n > 0;
+	for (size_t j = 0; j < 2 * N_OPTIONS; j++) {
+		const char *other = options[i].without[j % 2], *name = options[j / 2].name;
+		if (!other || !name || !p->written[j / 2].n || strcmp(name, other) != 0)
+			continue;
+		opts_fail(p, p->written[i], "has no effect with --");
+		buf_adds(p->why, other);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 /* An option that the action does not use must not be dropped: the user expects its effect. */
@@ -462,12 +468,8 @@ static int opts_check_uses(struct opts_parser *p)
 			continue;
 		if (options[i].value == CLEAR && o->redact)
 			return opts_fail(p, p->written[i], "redact is read-only; leave out one of them");
-		for (size_t w = 0; w < 2 && options[i].without[w]; w++)
-			if (opts_is_written(p, options[i].without[w])) {
-				opts_fail(p, p->written[i], "has no effect with --");
-				buf_adds(p->why, options[i].without[w]);
-				return -EINVAL;
-			}
+		if (opts_check_without(p, i) < 0)
+			return -EINVAL;
 		if (left & 1u << o->action)
 			continue;
 		opts_fail(p, p->written[i], "requires ");
