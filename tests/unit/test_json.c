@@ -101,9 +101,10 @@ CASE(block_boundaries_do_not_matter)
 		const char *text;
 		bool ok;
 	} pieces[] = {
-	    {"\\\"", true},    {"\\\\", true},   {"\\\\\\\\", true}, {"\\\\\\\"", true}, {"\\n", true},
-	    {"\\u00e9", true}, {"\\/\\r", true}, {"\\x", false},     {"\\u00g9", false}, {"\\u12\"", false},
-	    {"\t", false},     {"\x01", false},  {"\"", false},      {"\\\\\"", false},  {"\\\n", false},
+	    {"\\\"", true},     {"\\\\", true},     {"\\\\\\\\", true}, {"\\\\\\\"", true}, {"\\n", true},
+	    {"\\u00e9", true},  {"\\/\\r", true},   {"\\x", false},     {"\\u00g9", false}, {"\\u12\"", false},
+	    {"\\ug0e9", false}, {"\\u0ge9", false}, {"\\u00eg", false}, {"\t", false},      {"\x01", false},
+	    {"\"", false},      {"\\\\\"", false},  {"\\\n", false},
 	};
 	for (size_t i = 0; i < COUNT(pieces); i++) {
 		for (size_t lead = 0; lead < 150; lead++) {

@@ -129,6 +129,7 @@ CASE(decoding_ignores_block_boundaries)
 	                                     PAIR("\\\\\\u0041", "\\A"),
 	                                     PAIR("\\u00e9", "\xc3\xa9"),
 	                                     PAIR("\\ud800", FFFD),
+	                                     PAIR("\\ud83d\\nde00", FFFD "\nde00"),
 	                                     PAIR("\\u0000", NULL_SYMBOL),
 	                                     PAIR("\\ud83d\\ude00", "\xf0\x9f\x98\x80"),
 	                                     PAIR("\xe2\x82\xac", "\xe2\x82\xac"),
