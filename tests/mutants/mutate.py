@@ -30,7 +30,7 @@ ORDER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 STEP = {"<": (1, -1), "<=": (-1, 1), ">": (-1, 1), ">=": (1, -1), "==": (1, 1), "!=": (1, 1), "+": (-1, -1), "-": (1, 1)}
 SILENT = re.compile(r"^(log_\w+|free|\w+_(free|destroy)|(?!lock_)\w+_release)$")
 # Their arguments can be exchanged.
-SYMMETRIC = re.compile(r"^(memcmp|strn?cmp|\w+_(eq|same|equals?))$")
+SYMMETRIC = re.compile(r"^(memcmp|strn?cmp|calloc|\w+_(eq|same|equals?))$")
 # Numbers that are no mistake: more memory than enough; and a poll that glibc checks, which tests do not wrap.
 FREE_NUMBERS = {"malloc", "calloc", "poll"}
 UNSEEN_FLAGS = {"O_RDONLY", "O_CLOEXEC", "O_NOCTTY"}
