@@ -8,6 +8,7 @@ need_mount
 need python3
 need cc
 is_sanitized && skip "a sanitizer brings its own allocator"
+is_measured && skip "gcov does not check its allocations"
 cc -shared -fPIC -O1 -o "$T/fail.so" "$ROOT/tests/lib/fail.c" -ldl
 fail() { # MOST WHAT...
 	local most=$1

@@ -107,6 +107,7 @@ echo "with 100 indexes: $resident kB"
 [ "$resident" -lt $((36 * 1024)) ] || die "$resident kB with a cache of 4 MiB"
 umount_fs "$T/mnt"
 
+is_measured && exit 0
 # Answers to queries, of which the kernel has all names, count with what they take.
 mkdir "$T/one"
 printf '%s\n' '{"type":"session","version":3,"id":"s"}' '{"type":"message","id":"m","parentId":null,"message":{"role":"user","content":"x"}}' >"$T/one/s.jsonl"

@@ -147,6 +147,7 @@ samples() { # DIRECTORY [FROM]
 is_portable() { grep -q portable_openat "$SESSIONFS"; } # polls
 needs_watches() { ! is_portable || skip "a portable build polls: a change shows a second later"; }
 is_sanitized() { grep -qE '__(asan|tsan)_init' "$SESSIONFS"; }
+is_measured() { grep -q __gcov_init "$SESSIONFS"; } # COVERAGE=1: allocates, and writes files when it ends
 sanitizer_library() { ldd "$SESSIONFS" | awk '/lib[at]san/ { print $3 }'; }
 
 mount_fs() { # SOURCE DIRECTORY [OPTION...]
