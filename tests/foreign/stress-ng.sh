@@ -25,7 +25,7 @@ for s in "${stressors[@]}"; do
 	sync-file) size=(--sync-file-bytes 4M) ;;
 	esac
 	rc=0
-	LD_PRELOAD=$T/shim.so stress-ng --temp-path "$T/work" --"$s" 2 --timeout "${SECONDS_EACH:-2}" --verify \
+	env -C "$T/work" LD_PRELOAD="$T/shim.so" stress-ng --temp-path "$T/work" --"$s" 2 --timeout "${SECONDS_EACH:-2}" --verify \
 		"${size[@]}" >"$T/out" 2>&1 || rc=$?
 	# 0: passed; 2: a call failed; 3: not supported here; 4: not available. Others mean that it crashed or hung.
 	case $rc in
