@@ -468,10 +468,11 @@ static int opts_check_uses(struct opts_parser *p)
 			continue;
 		if (options[i].value == CLEAR && o->redact)
 			return opts_fail(p, p->written[i], "redact is read-only; leave out one of them");
-		if (opts_check_without(p, i) < 0)
-			return -EINVAL;
-		if (left & 1u << o->action)
+		if (left & 1u << o->action) {
+			if (opts_check_without(p, i) < 0)
+				return -EINVAL;
 			continue;
+		}
 		opts_fail(p, p->written[i], "requires ");
 		for (const struct option *a = options; left; a++) {
 			if (a->value != ACTION || !(left & a->of))

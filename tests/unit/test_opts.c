@@ -411,6 +411,7 @@ CASE(wrong_options_are_refused)
 	bad(ARGS("sessionfs", "--search=a", "--json", "--entries"), "--entries: has no effect with --json");
 	bad(ARGS("sessionfs", "--search=a", "-m1", "--json"), "-m1: has no effect with --json");
 	bad(ARGS("sessionfs", "--search=a", "-m1", "--entries"), "-m1: has no effect with --entries");
+	bad(ARGS("sessionfs", "--ls", "--json", "--entries"), "--entries: requires --search");
 	bad(ARGS("sessionfs", "--pick", "--check"), "--check: only one command at a time; see sessionfs --help");
 	bad(ARGS("sessionfs", "--ls", "a", "--cat", "b"), "--cat: only one command at a time; see sessionfs --help");
 	bad(ARGS("sessionfs", "--ls", "--cat", "a"), "--cat: only one command at a time; see sessionfs --help");
