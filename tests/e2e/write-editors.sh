@@ -80,7 +80,7 @@ SAVE="C-o Enter" QUIT="C-x"
 edits nano nano -I
 BACKUP=yes edits "nano -B, locking" nano -I -B -G
 SAVE="C-x C-s" QUIT="C-x C-c"
-em=(emacs -nw -Q --eval "(setq backup-enable-predicate (lambda (f) t) inhibit-startup-screen t)")
+em=(env TMPDIR="$T" emacs -nw -Q --eval "(setq backup-enable-predicate (lambda (f) t) inhibit-startup-screen t)")
 BACKUP=yes edits emacs "${em[@]}"
 BACKUP=yes edits "emacs, backup-by-copying" "${em[@]}" --eval "(setq backup-by-copying t)"
 # It compares the text and asks, since the heading of the table changes with each save.
